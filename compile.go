@@ -1,0 +1,266 @@
+package stoic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stoic-go/stoic/hooks"
+)
+
+// Ticket is a retry that a [Budget] granted. It means something to that budget
+// only: hand it back to Refund, or forget it.
+type Ticket int64
+
+// A Budget is a [Policy] that limits the retries inside it. Reserve grants one
+// retry, or returns the budget's rejection; Refund gives back a granted retry that
+// was not sent. Both are safe for concurrent use and never block for long.
+type Budget interface {
+	Policy
+	Reserve() (Ticket, error)
+	Refund(t Ticket)
+}
+
+// layer is one entry of a flattened stack.
+type layer struct {
+	policy Policy
+	desc   Description
+	within string // the nested pipeline that it came from, or ""
+}
+
+func (l layer) label() string {
+	s := l.desc.Kind
+	if s == KindOpaque {
+		s = fmt.Sprintf("%T", l.policy)
+	}
+	if l.desc.Name != "" {
+		s += fmt.Sprintf(" %q", l.desc.Name)
+	}
+	if l.within != "" {
+		s += " of " + l.within
+	}
+	return s
+}
+
+// New makes a pipeline of layers, outermost first. The name is that of the
+// dependency; errors and telemetry carry it. Zero layers call the Func once.
+//
+// New flattens pipelines among the layers, and reports every mistake in one error
+// that matches [ErrInvalid]: a nil layer, an invalid setting, the same stateful
+// value twice, a budget with no retry inside it. It keeps no reference to the
+// caller's slice.
+func New(name string, layers ...Policy) (*Pipeline, error) {
+	c := compiler{name: name}
+	if name == "" {
+		c.fail(0, &InvalidError{Field: "New", Value: `""`, Reason: "the pipeline needs a name"})
+	}
+	c.flatten("", layers)
+	c.validate()
+	c.checkIdentities()
+	c.checkBudgets()
+	if len(c.errs) > 0 {
+		return nil, c.err()
+	}
+	p := &Pipeline{name: name, layers: c.layers, slots: c.slots()}
+	p.attach()
+	return p, nil
+}
+
+// MustNew is [New] for package-level variables and for stacks that are constant:
+// it panics with New's error.
+func MustNew(name string, layers ...Policy) *Pipeline {
+	p, err := New(name, layers...)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+type compiler struct {
+	name   string
+	layers []layer
+	errs   []*InvalidError
+}
+
+// err joins the mistakes, outermost layer first.
+func (c *compiler) err() error {
+	slices.SortStableFunc(c.errs, func(a, b *InvalidError) int { return cmp.Compare(a.Layer, b.Layer) })
+	errs := make([]error, len(c.errs))
+	for i, e := range c.errs {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}
+
+// fail records err for the layer with that number; 0 is the whole.
+func (c *compiler) fail(number int, err *InvalidError) {
+	e := *err
+	e.Pipeline, e.Layer = c.name, number
+	if number > 0 {
+		e.Policy = c.layers[number-1].label()
+	}
+	c.errs = append(c.errs, &e)
+}
+
+func (c *compiler) flatten(within string, layers []Policy) {
+	for _, policy := range layers {
+		if policy == nil || isNil(policy) {
+			c.layers = append(c.layers, layer{policy: nilLayer{}, desc: Description{Kind: "nil"}, within: within})
+			c.fail(len(c.layers), &InvalidError{Reason: "is a nil layer"})
+			continue
+		}
+		nested, ok := policy.(*Pipeline)
+		if !ok {
+			c.layers = append(c.layers, layer{policy: policy, desc: describe(policy), within: within})
+			continue
+		}
+		if nested.slots == nil {
+			c.layers = append(c.layers, layer{policy: nilLayer{}, desc: Description{Kind: "pipeline"}, within: within})
+			c.fail(len(c.layers), &InvalidError{Reason: "the nested pipeline was not made by New"})
+			continue
+		}
+		for _, l := range nested.layers {
+			if l.within == "" {
+				l.within = nested.name
+			}
+			c.layers = append(c.layers, l)
+		}
+	}
+}
+
+// nilLayer holds the place of a layer that was refused, so that the numbers of the
+// others are right in the errors.
+type nilLayer struct{}
+
+func (nilLayer) Run(context.Context, Next) error { return errZeroNext }
+
+func (c *compiler) validate() {
+	for i, l := range c.layers {
+		v, ok := l.policy.(Validator)
+		if !ok {
+			continue
+		}
+		for _, err := range leaves(v.Validate()) {
+			if invalid, ok := errors.AsType[*InvalidError](err); ok {
+				c.fail(i+1, invalid)
+			} else {
+				c.fail(i+1, &InvalidError{Reason: err.Error()})
+			}
+		}
+	}
+}
+
+// leaves takes a join of errors apart.
+func leaves(err error) []error {
+	if err == nil {
+		return nil
+	}
+	//nolint:errorlint // exactly a join at the top is meant, not one somewhere in the chain
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, leaves(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+func (c *compiler) checkIdentities() {
+	seen := make(map[any]int)
+	for i, l := range c.layers {
+		identified, ok := l.policy.(Identifier)
+		if !ok {
+			continue
+		}
+		id := identified.Identity()
+		if id == nil {
+			continue
+		}
+		if !reflect.TypeOf(id).Comparable() {
+			c.fail(i+1, &InvalidError{Field: "Identity", Value: fmt.Sprintf("%T", id), Reason: "must be comparable"})
+			continue
+		}
+		if first, twice := seen[id]; twice {
+			c.fail(i+1, &InvalidError{Reason: fmt.Sprintf(
+				"is the same value as layer %d: one call would count twice; use one of them, or make a second value", first)})
+			continue
+		}
+		seen[id] = i + 1
+	}
+}
+
+// checkBudgets refuses a budget that no retry draws on: none inside it, or only
+// behind another budget.
+func (c *compiler) checkBudgets() {
+	for i, l := range c.layers {
+		if _, ok := l.policy.(Budget); ok && !c.drawnOn(i) {
+			c.fail(i+1, &InvalidError{Reason: "has no retry inside it that draws on it, so it limits nothing; put it around a retry, or remove it"})
+		}
+	}
+}
+
+func (c *compiler) drawnOn(budget int) bool {
+	for _, l := range c.layers[budget+1:] {
+		if l.desc.Kind == KindRetry {
+			return true
+		}
+		if _, ok := l.policy.(Budget); ok {
+			return false
+		}
+	}
+	return false
+}
+
+// slots resolves what each layer needs from its place.
+func (c *compiler) slots() []slot {
+	slots := make([]slot, 0, len(c.layers)+1)
+	var (
+		around hooks.Hook // of the Observe layers so far
+		budget Budget     // the nearest so far
+		holder slot       // the place of the layer above: hook, budget and observed are set
+	)
+	for _, l := range c.layers {
+		if o, ok := l.policy.(*observer); ok && o.hook == nil {
+			continue
+		}
+		holder.policy = l.policy
+		slots = append(slots, holder)
+		holder = slot{hook: around, budget: budget, observed: around != nil && l.desc.Kind == KindRetry}
+		if o, ok := l.policy.(*observer); ok {
+			around = hooks.Join(around, o.hook)
+		}
+		if b, ok := l.policy.(Budget); ok {
+			budget = b
+		}
+	}
+	holder.policy = nil
+	return append(slots, holder)
+}
+
+// attach tells the hooks which stack they are part of.
+func (p *Pipeline) attach() {
+	infos := make([]hooks.LayerInfo, len(p.layers))
+	for i, l := range p.layers {
+		infos[i] = hooks.LayerInfo{Kind: l.desc.Kind, Name: l.desc.Name}
+	}
+	for _, l := range p.layers {
+		if o, ok := l.policy.(*observer); ok {
+			if a, ok := o.hook.(hooks.Attacher); ok {
+				a.Attach(p.name, slices.Clone(infos))
+			}
+		}
+	}
+}
+
+func isNil(v any) bool {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+		return rv.IsNil()
+	default:
+		return false
+	}
+}

@@ -1,0 +1,169 @@
+package stoic
+
+import (
+	"context"
+	"math"
+
+	"github.com/stoic-go/stoic/hooks"
+)
+
+// Func is an operation that a stack protects. It must honour ctx: deadlines are
+// cooperative, and a Func that ignores its context is waited for.
+type Func func(ctx context.Context) error
+
+// A Policy is one layer of a stack. Run calls next under the policy and returns
+// its error, or the policy's own. It may call next never, once or several times,
+// but a layer that calls it more than once says so with [KindRetry] in its
+// [Description].
+//
+// A Policy is used by many calls at once and must be safe for concurrent use. It
+// may also implement [Describer], [Validator] and [Identifier].
+type Policy interface {
+	Run(ctx context.Context, next Next) error
+}
+
+// Next is the rest of the stack below the policy that holds it, down to the
+// [Func] of this call. It is three words: pass it by value, keep it, call it from
+// another goroutine. The zero Next returns an error.
+type Next struct {
+	p       *Pipeline
+	slot    uint32 // the slot that Do enters; its holder is the layer above it
+	attempt uint32
+	fn      Func
+}
+
+// Do runs what is below and returns its error.
+func (n Next) Do(ctx context.Context) error {
+	if n.p == nil {
+		return errZeroNext
+	}
+	s := &n.p.slots[n.slot]
+	if s.observed {
+		return n.track(ctx, s.hook, hooks.KindAttempt)
+	}
+	return n.enter(ctx)
+}
+
+func (n Next) enter(ctx context.Context) error {
+	policy := n.p.slots[n.slot].policy
+	if policy == nil {
+		if n.attempt > 1 {
+			ctx = context.WithValue(ctx, attemptKey{}, int(n.attempt))
+		}
+		return n.fn(ctx)
+	}
+	n.slot++
+	return policy.Run(ctx, n)
+}
+
+// Attempt is the number of the attempt that the holder runs in: 1 for the first,
+// above 1 exactly when a retry further out is sending the call again.
+func (n Next) Attempt() int { return max(1, int(n.attempt)) }
+
+// WithAttempt returns n for attempt k; a retry hands it down. k below 1 is 1.
+func (n Next) WithAttempt(k int) Next {
+	n.attempt = uint32(min(max(k, 1), math.MaxInt32))
+	return n
+}
+
+// Budget is the nearest [Budget] around the holder, or nil. A retry asks it
+// before each further attempt.
+func (n Next) Budget() Budget {
+	if n.p == nil {
+		return nil
+	}
+	return n.p.slots[n.slot].budget
+}
+
+// Observed reports whether an [Observe] layer is around the holder. Ask it before
+// work that only an event needs.
+func (n Next) Observed() bool { return n.p != nil && n.p.slots[n.slot].hook != nil }
+
+// Emit reports e to every [Observe] layer around the holder, outermost first, and
+// fills Pipeline and Operation. It costs nothing when nobody listens. Call it
+// with no lock held.
+func (n Next) Emit(ctx context.Context, e hooks.Event) {
+	if n.Observed() {
+		n.emit(ctx, e)
+	}
+}
+
+func (n Next) emit(ctx context.Context, e hooks.Event) {
+	e.Pipeline = n.p.name
+	e.Operation = operation(ctx, n.p.name)
+	n.p.slots[n.slot].hook.Event(ctx, e)
+}
+
+// Pipeline is the name of the pipeline that the holder is part of.
+func (n Next) Pipeline() string {
+	if n.p == nil {
+		return ""
+	}
+	return n.p.name
+}
+
+// A Pipeline is a stack of policies around whatever is run through it. Make one
+// per dependency with [New], at start-up, and use it for every call. It is
+// immutable and safe for concurrent use.
+type Pipeline struct {
+	name   string
+	layers []layer // as given, flattened; for pipelines that contain this one and for Explain
+	slots  []slot  // one per layer that runs, and one for the Func
+}
+
+// slot is what a Next needs to know about its place. hook and budget are those
+// around the layer above the slot: the holder of the Next that enters it.
+type slot struct {
+	policy   Policy // nil in the last slot, where the Func is called
+	hook     hooks.Hook
+	budget   Budget
+	observed bool // entering is an attempt, and somebody listens
+}
+
+// Name is the name given to [New].
+func (p *Pipeline) Name() string { return p.name }
+
+// Do runs fn under the policies and returns nil, the error of fn, or the error of
+// the layer that ended the call. If ctx is already done, nothing happens at all,
+// and the error matches ctx.Err() and [context.Cause].
+func (p *Pipeline) Do(ctx context.Context, fn Func) error {
+	if err := p.check(ctx, fn); err != nil {
+		return err
+	}
+	err := Next{p: p, fn: fn}.Do(ctx)
+	if err == nil {
+		return nil
+	}
+	return unmark(err)
+}
+
+func (p *Pipeline) check(ctx context.Context, fn Func) error {
+	if p == nil || p.slots == nil {
+		return &InvalidError{Reason: "the pipeline was not made by New"}
+	}
+	if fn == nil {
+		return &InvalidError{Pipeline: p.name, Field: "Do", Value: "nil", Reason: "needs a function to call"}
+	}
+	if ctx.Err() != nil {
+		return &doneError{pipeline: p.name, err: ContextError(ctx)}
+	}
+	return nil
+}
+
+// Run makes a pipeline usable as a layer. [New] flattens a pipeline that is given
+// to it as a layer, so there the layers of both become one stack; Run is for
+// layers that choose a pipeline at call time.
+func (p *Pipeline) Run(ctx context.Context, next Next) error {
+	if p == nil || p.slots == nil {
+		return &InvalidError{Reason: "the pipeline was not made by New"}
+	}
+	inner := Next{p: p, fn: func(ctx context.Context) error {
+		return next.WithAttempt(max(next.Attempt(), Attempt(ctx))).Do(ctx)
+	}}
+	return inner.WithAttempt(next.Attempt()).Do(ctx)
+}
+
+// Wrap returns fn with the stack around it: calling the result is p.Do with fn.
+func (p *Pipeline) Wrap(fn Func) Func {
+	return func(ctx context.Context) error { return p.Do(ctx, fn) }
+}
