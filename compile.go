@@ -60,7 +60,7 @@ func New(name string, layers ...Policy) (*Pipeline, error) {
 	c.flatten("", layers)
 	c.validate()
 	c.checkIdentities()
-	c.checkBudgets()
+	c.checkOrder()
 	if len(c.errs) > 0 {
 		return nil, c.err()
 	}
@@ -170,49 +170,24 @@ func leaves(err error) []error {
 }
 
 func (c *compiler) checkIdentities() {
-	seen := make(map[any]int)
 	for i, l := range c.layers {
 		identified, ok := l.policy.(Identifier)
 		if !ok {
 			continue
 		}
-		id := identified.Identity()
-		if id == nil {
-			continue
-		}
-		if !reflect.TypeOf(id).Comparable() {
+		if id := identified.Identity(); id != nil && !reflect.TypeOf(id).Comparable() {
 			c.fail(i+1, &InvalidError{Field: "Identity", Value: fmt.Sprintf("%T", id), Reason: "must be comparable"})
-			continue
-		}
-		if first, twice := seen[id]; twice {
-			c.fail(i+1, &InvalidError{Reason: fmt.Sprintf(
-				"is the same value as layer %d: one call would count twice; use one of them, or make a second value", first)})
-			continue
-		}
-		seen[id] = i + 1
-	}
-}
-
-// checkBudgets refuses a budget that no retry draws on: none inside it, or only
-// behind another budget.
-func (c *compiler) checkBudgets() {
-	for i, l := range c.layers {
-		if _, ok := l.policy.(Budget); ok && !c.drawnOn(i) {
-			c.fail(i+1, &InvalidError{Reason: "has no retry inside it that draws on it, so it limits nothing; put it around a retry, or remove it"})
 		}
 	}
 }
 
-func (c *compiler) drawnOn(budget int) bool {
-	for _, l := range c.layers[budget+1:] {
-		if l.desc.Kind == KindRetry {
-			return true
-		}
-		if _, ok := l.policy.(Budget); ok {
-			return false
+// checkOrder refuses what cannot work, whatever the settings.
+func (c *compiler) checkOrder() {
+	for _, rule := range errorRules {
+		for _, f := range rule(stack(c.layers)) {
+			c.fail(f.Layers[0], &InvalidError{Code: f.Code, Reason: f.Reason + " Fix: " + f.Fix})
 		}
 	}
-	return false
 }
 
 // slots resolves what each layer needs from its place.

@@ -1,5 +1,12 @@
 package stoic
 
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
 // The kinds of layers that reasoning about a stack knows. A third-party layer
 // that behaves like one of them uses its kind; others choose their own word.
 const (
@@ -15,8 +22,22 @@ const (
 	KindOpaque     = "opaque"     // does not describe itself
 )
 
-// A Describer is a [Policy] that says what it is. Layers that do not are shown as
-// opaque. Describe must return the same facts on every call.
+const (
+	// Unlimited is a number of runs without a limit.
+	Unlimited = math.MaxInt
+
+	// Forever is a time without a limit.
+	Forever = time.Duration(math.MaxInt64)
+)
+
+// A Describer is a [Policy] that says what it is, so that [Pipeline.Explain] and
+// [Pipeline.Vet] can reason about it. Layers that are no Describer are shown as
+// opaque, and the numbers of the stack are lower bounds. Describe is called by New,
+// once, and must return the same facts on every call.
+//
+// A Describer of [KindRetry] may also have a method Retries(error) bool, which
+// reports whether it would run what is inside again after that error: Vet asks it
+// about the refusals of the layers inside.
 type Describer interface {
 	Policy
 	Describe() Description
@@ -39,11 +60,42 @@ type Identifier interface {
 	Identity() any
 }
 
-// Description is what a layer says about itself: facts, not prose.
+// Description is what a layer says about itself: facts, not prose. A field that is
+// zero says that there is nothing of the kind: a layer that runs what is inside
+// once, waits for nothing and never refuses needs only a Kind.
 type Description struct {
 	Kind   string  // one of the Kind constants, or a word of its own
 	Name   string  // its own name where it has one
 	Params []Param // its settings, defaults included, in a fixed order
+
+	// MaxRuns is the most times that one call into the layer runs what is inside it;
+	// 0 is once, [Unlimited] is without a limit.
+	MaxRuns int
+
+	// OnlyFirst says that the layer runs what is inside it once, whatever MaxRuns,
+	// when the call is itself a resend of a layer further out (Next.Attempt is above 1).
+	OnlyFirst bool
+
+	// Waits is the most that the layer waits by itself before each run: Waits[0] before
+	// the first, and the last entry before all further ones. MaxWait is the sum over one
+	// call, [Forever] without a limit.
+	Waits   []time.Duration
+	MaxWait time.Duration
+
+	// MaxHint is the longest wait before a further run that an error may ask for instead
+	// of the one in Waits.
+	MaxHint time.Duration
+
+	// Allows is the time after which the context of what is inside ends; 0 is no limit.
+	Allows time.Duration
+
+	// Refusal is an example of the error with which the layer refuses to run what is
+	// inside it; nil if it never refuses.
+	Refusal error
+
+	// Opaque says that the layer may do more than the other fields say, as code of the
+	// user's may: runs, waits, refusals.
+	Opaque bool
 }
 
 // Param is one setting of a layer.
@@ -52,9 +104,51 @@ type Param struct {
 	Value any // a number, a time.Duration, a bool or a string
 }
 
+// String returns "name value", or the name alone for true.
+func (p Param) String() string {
+	if p.Value == true {
+		return p.Name
+	}
+	return fmt.Sprintf("%s %v", p.Name, p.Value)
+}
+
+// MarshalJSON writes a duration as its text, "1.5s".
+func (p Param) MarshalJSON() ([]byte, error) {
+	value := p.Value
+	if d, ok := value.(time.Duration); ok {
+		value = d.String()
+	}
+	return json.Marshal(struct {
+		Name  string `json:"name"`
+		Value any    `json:"value"`
+	}{p.Name, value})
+}
+
+// param returns the value of a setting as a T.
+func param[T any](d Description, name string) (value T, ok bool) {
+	for _, p := range d.Params {
+		if p.Name == name {
+			value, ok = p.Value.(T)
+			return value, ok
+		}
+	}
+	return value, false
+}
+
+// runs is MaxRuns with its zero value read.
+func (d Description) runs() int { return max(1, d.MaxRuns) }
+
+// waitBefore is the most that the layer waits before run k, from 1.
+func (d Description) waitBefore(k int) time.Duration {
+	if len(d.Waits) == 0 {
+		return 0
+	}
+	return max(0, d.Waits[min(k, len(d.Waits))-1])
+}
+
 func describe(p Policy) Description {
 	if d, ok := p.(Describer); ok {
 		return d.Describe()
 	}
-	return Description{Kind: KindOpaque}
+	return Description{Kind: KindOpaque, Opaque: true}
 }

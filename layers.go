@@ -19,7 +19,9 @@ type policyFunc struct {
 }
 
 func (p *policyFunc) Run(ctx context.Context, next Next) error { return p.run(ctx, next) }
-func (p *policyFunc) Describe() Description                    { return Description{Kind: KindFunc, Name: p.name} }
+func (p *policyFunc) Describe() Description {
+	return Description{Kind: KindFunc, Name: p.name, Opaque: true}
+}
 
 func (p *policyFunc) Validate() error {
 	if p.run == nil {
@@ -50,7 +52,9 @@ func (m *middleware) Run(ctx context.Context, next Next) error {
 	return fn(ctx)
 }
 
-func (m *middleware) Describe() Description { return Description{Kind: KindMiddleware, Name: m.name} }
+func (m *middleware) Describe() Description {
+	return Description{Kind: KindMiddleware, Name: m.name, Opaque: true}
+}
 
 func (m *middleware) Validate() error {
 	if m.wrap == nil {

@@ -27,7 +27,7 @@ func (b *Breaker) Describe() stoic.Description {
 	if cfg.slow != 0 {
 		params = append(params, stoic.Param{Name: "slow call", Value: cfg.slow})
 	}
-	return stoic.Description{Kind: stoic.KindBreaker, Name: b.name, Params: params}
+	return stoic.Description{Kind: stoic.KindBreaker, Name: b.name, Params: params, Refusal: b.rejectOpen(0)}
 }
 
 // Identity implements stoic.Identifier.

@@ -1,8 +1,10 @@
 package retry
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/stoic-go/stoic"
 )
@@ -13,19 +15,70 @@ func (r *Retry) Describe() stoic.Description {
 	if r.maxAttempts == math.MaxInt {
 		attempts = "unlimited"
 	}
-	params := []stoic.Param{{Name: "attempts", Value: attempts}}
+	d := stoic.Description{
+		Kind:      stoic.KindRetry,
+		Params:    []stoic.Param{{Name: "attempts", Value: attempts}},
+		MaxRuns:   r.maxAttempts,
+		OnlyFirst: !r.allowNested,
+		MaxHint:   r.maxRetryAfter,
+	}
 	if j, ok := r.backoff.(jittered); ok {
-		params = append(params,
+		d.Params = append(d.Params,
 			stoic.Param{Name: "backoff", Value: j.kind.String()},
 			stoic.Param{Name: "base", Value: j.base},
 			stoic.Param{Name: "max", Value: j.ceiling})
 	} else {
-		params = append(params, stoic.Param{Name: "backoff", Value: fmt.Sprintf("%T", r.backoff)})
+		d.Params = append(d.Params, stoic.Param{Name: "backoff", Value: fmt.Sprintf("%T", r.backoff)})
 	}
-	params = append(params,
+	d.Params = append(d.Params,
 		stoic.Param{Name: "max retry after", Value: r.maxRetryAfter},
 		stoic.Param{Name: "allow nested", Value: r.allowNested})
-	return stoic.Description{Kind: stoic.KindRetry, Params: params}
+	d.Waits, d.Opaque = r.waits()
+	d.MaxWait = sum(d.Waits, r.maxAttempts)
+	return d
+}
+
+// maxWaits is how many waits are listed: doubling has reached any ceiling by then.
+const maxWaits = 65
+
+// waits are the ceilings of the backoff, the first attempt's 0 in front. They are not
+// known for a Backoff that has no Ceiling.
+func (r *Retry) waits() (waits []time.Duration, unknown bool) {
+	ceiling, ok := r.backoff.(interface{ Ceiling(n int) time.Duration })
+	if !ok {
+		return nil, r.maxAttempts > 1
+	}
+	waits = []time.Duration{0}
+	for n := range min(r.maxAttempts-1, maxWaits) {
+		waits = append(waits, max(0, ceiling.Ceiling(n)))
+	}
+	return waits, false
+}
+
+// sum adds up the waits before n runs, of which the last holds for all further ones.
+func sum(waits []time.Duration, n int) time.Duration {
+	var total time.Duration
+	for k, w := range waits {
+		times := 1
+		if k == len(waits)-1 {
+			times = max(1, n-k)
+		}
+		if w > 0 && times > int((math.MaxInt64-total)/w) {
+			return stoic.Forever
+		}
+		total += time.Duration(times) * w
+	}
+	return total
+}
+
+// Retries reports whether the retry would make another attempt after err, if it had
+// attempts, time and budget left and the caller's context were not done.
+func (r *Retry) Retries(err error) bool {
+	if err == nil {
+		return false
+	}
+	l := loop{Retry: r}
+	return l.notWorth(context.Background(), err) == ""
 }
 
 // Validate implements stoic.Validator.

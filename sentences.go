@@ -1,0 +1,283 @@
+package stoic
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// sentence says what layer i does at its place, with the numbers of this stack.
+func (s stack) sentence(i int) string {
+	switch s[i].desc.Kind {
+	case KindObserve:
+		return s.observeSentence(i)
+	case KindDeadline:
+		return s.deadlineSentence(i)
+	case KindBudget:
+		return s.budgetSentence(i)
+	case KindRetry:
+		return s.retrySentence(i)
+	case KindBreaker:
+		return s.breakerSentence(i)
+	case KindRateLimit:
+		return s.limiterSentence(i)
+	case KindBenign:
+		return "Turns errors that are answers into successes for every layer outside it."
+	case KindFunc, KindMiddleware:
+		return "Runs code of yours around what is inside; what that code adds is not in the numbers."
+	default:
+		return s.otherSentence(i)
+	}
+}
+
+func (s stack) observeSentence(i int) string {
+	switch {
+	case s.around(i, KindRetry):
+		return "Reports each attempt to its hook, as a call of its own."
+	case s.inside(i, KindRetry):
+		return "Reports the call, each attempt and every decision below to its hook."
+	default:
+		return "Reports the call and every decision below to its hook."
+	}
+}
+
+func (s stack) deadlineSentence(i int) string {
+	limit := s[i].desc.Allows
+	if outer, at, ok := s.allowedAround(i); ok && outer <= limit {
+		return fmt.Sprintf("Would end what is inside after %s, but layer %d allows only %s.", limit, at+1, outer)
+	}
+	switch {
+	case s.around(i, KindRetry):
+		return fmt.Sprintf("Ends each attempt after %s, which is a failure for the layers outside.", limit)
+	case s.inside(i, KindRetry):
+		return fmt.Sprintf("Ends the whole call after %s, retries and waits included; no attempt starts later.", limit)
+	default:
+		return fmt.Sprintf("Ends the call after %s.", limit)
+	}
+}
+
+func (s stack) budgetSentence(i int) string {
+	ratio, perSecond, ok := s.grants(i)
+	if !ok {
+		return "Limits the retries inside it; by how much it does not say."
+	}
+	text := fmt.Sprintf("Grants a retry for each %.4g requests", 1/ratio)
+	switch {
+	case ratio == 0 && perSecond == 0:
+		return "Grants no retry at all."
+	case ratio == 0:
+		text = "Grants no share of the requests as retries"
+	case ratio == 1:
+		text = "Grants a retry for each request"
+	}
+	if perSecond > 0 {
+		text += fmt.Sprintf(", and %.4g a second whatever the requests", perSecond)
+	}
+	if window, ok := param[time.Duration](s[i].desc, "window"); ok {
+		text += fmt.Sprintf(", over %s", window)
+	}
+	return text + "."
+}
+
+func (s stack) retrySentence(i int) string {
+	d := s[i].desc
+	var text string
+	switch runs := d.runs(); runs {
+	case 1:
+		return "Makes one attempt, and retries nothing."
+	case Unlimited:
+		text = "Makes attempts without a limit of their number, " + s.waitsInWords(i)
+	default:
+		text = fmt.Sprintf("Makes up to %d attempts, %s", runs, s.waitsInWords(i))
+	}
+	if s.around(i, KindRetry) {
+		if d.OnlyFirst {
+			text += "; inside resends of the retry outside it makes only one"
+		} else {
+			text += "; inside each attempt of the retry outside, so they multiply"
+		}
+	}
+	return text + "."
+}
+
+// waitsInWords names the first three ceilings.
+func (s stack) waitsInWords(i int) string {
+	d := s[i].desc
+	backoff, _ := param[string](d, "backoff")
+	if len(d.Waits) == 0 {
+		return fmt.Sprintf("with waits of its own (%s)", backoff)
+	}
+	further := min(d.runs(), len(d.Waits)) - 1
+	var waits []string
+	for k := range min(further, 3) {
+		waits = append(waits, d.waitBefore(k+2).String())
+	}
+	if d.runs()-1 > len(waits) {
+		waits = append(waits, "…")
+	}
+	text := "waiting up to " + strings.Join(waits, ", ") + " between them"
+	if backoff == "no jitter" || backoff == "constant" {
+		text = strings.Replace(text, "up to ", "", 1)
+	}
+	if backoff != "" {
+		text += " (" + backoff + ")"
+	}
+	return text
+}
+
+func (s stack) breakerSentence(i int) string {
+	d := s[i].desc
+	var text string
+	switch inside := s.inside(i, KindRetry); {
+	case inside:
+		return "Sees whole calls: " + s.countsCalls(i)
+	case s.around(i, KindRetry):
+		text = "Sees every attempt, and opening ends the retry"
+	default:
+		text = "Sees every call"
+	}
+	unit := "calls"
+	if s.around(i, KindRetry) {
+		unit = "attempts"
+	}
+	if n := opensAfter(d); n > 0 {
+		text += fmt.Sprintf(": in a total outage it opens after %d %s (%s)", n, unit, rulesInWords(d))
+		if per := s.attemptsAround(i); unit == "attempts" && per > 1 && per < Unlimited {
+			text += fmt.Sprintf(", within %s", plural((n+per-1)/per, "call"))
+		}
+	}
+	return text + s.opened(i, 1, strings.TrimSuffix(unit, "s"))
+}
+
+// countsCalls is what a breaker outside a retry means.
+func (s stack) countsCalls(i int) string {
+	d := s[i].desc
+	per := s.attempts(i+1, firstAttempt)
+	if per == Unlimited {
+		return "a failure counts once per call, after all its attempts, however many." + s.opened(i, Unlimited, "attempt")
+	}
+	text := fmt.Sprintf("a failure counts once per call, after up to %s", plural(per, "attempt"))
+	if n := opensAfter(d); n > 0 {
+		text += fmt.Sprintf("; in a total outage it opens after %s, which are %s (%s)",
+			plural(n, "call"), plural(mulInt(n, per), "attempt"), rulesInWords(d))
+	}
+	for _, r := range rulesOf(d) {
+		if r.consecutive == 0 {
+			text += fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %.4g^(1/%d) = %.3f",
+				r.rate, r.rate, per, math.Pow(r.rate, 1/float64(per)))
+			break
+		}
+	}
+	return text + s.opened(i, per, "attempt")
+}
+
+// opened says what comes after a breaker has opened; a probe is up to n of the units.
+func (s stack) opened(i, n int, unit string) string {
+	d := s[i].desc
+	var text string
+	if openFor, ok := param[time.Duration](d, "open for"); ok {
+		text = fmt.Sprintf("; it refuses for %s", openFor)
+	}
+	if probes, ok := param[int](d, "probes"); ok {
+		cost := plural(n, unit)
+		if n == Unlimited {
+			cost = unit + "s without a limit"
+		}
+		if n > 1 {
+			cost = "up to " + cost
+		}
+		text += fmt.Sprintf(", and then %s of %s", plural(probes, "probe"), cost)
+	}
+	return text + "."
+}
+
+// attemptsAround is how many attempts of one call enter layer i at most.
+func (s stack) attemptsAround(i int) int { return s[:i].attempts(0, firstAttempt) }
+
+// opensAfter is how many failures in a row open a breaker: all rules are reached by
+// then.
+func opensAfter(d Description) int {
+	least := 0
+	for _, r := range rulesOf(d) {
+		n := max(r.consecutive, r.calls)
+		if least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+func rulesInWords(d Description) string {
+	var words []string
+	for _, r := range rulesOf(d) {
+		if r.consecutive > 0 {
+			words = append(words, fmt.Sprintf("%d in a row", r.consecutive))
+		} else {
+			words = append(words, fmt.Sprintf("%.4g %% of %s", 100*r.rate, r.over))
+		}
+	}
+	return strings.Join(words, ", or ")
+}
+
+func (s stack) limiterSentence(i int) string {
+	d := s[i].desc
+	who := "A call takes a token"
+	switch {
+	case s.around(i, KindRetry):
+		who = "Every attempt takes a token"
+	case s.inside(i, KindRetry):
+		who = "A call takes one token, whatever its retries"
+	}
+	text := who
+	if rate, ok := param[float64](d, "per second"); ok {
+		text += fmt.Sprintf(" (%.4g a second", rate)
+		if burst, ok := param[int](d, "burst"); ok {
+			text += fmt.Sprintf(", bursts of %d", burst)
+		}
+		text += ")"
+	}
+	if wait := d.waitBefore(1); wait > 0 {
+		return text + fmt.Sprintf("; without one it waits up to %s, then it is refused.", wait)
+	}
+	return text + "; without one it is refused at once."
+}
+
+func (s stack) otherSentence(i int) string {
+	d := s[i].desc
+	if d.Opaque {
+		return "Does not say what it does; what it adds is not in the numbers."
+	}
+	var facts []string
+	if d.runs() > 1 {
+		facts = append(facts, "runs what is inside "+upTo(d.runs()))
+	}
+	if d.MaxWait > 0 {
+		facts = append(facts, fmt.Sprintf("waits up to %s", d.MaxWait))
+	}
+	if d.Allows > 0 {
+		facts = append(facts, fmt.Sprintf("allows %s", d.Allows))
+	}
+	if d.Refusal != nil {
+		facts = append(facts, "may refuse")
+	}
+	if len(facts) == 0 {
+		return "Runs what is inside once."
+	}
+	text := strings.Join(facts, ", ") + "."
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func upTo(n int) string {
+	if n == Unlimited {
+		return "without a limit"
+	}
+	return fmt.Sprintf("up to %d times", n)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
