@@ -74,6 +74,9 @@ type Outage struct {
 	// AtMost says that the numbers with the budget are upper bounds: a budget around an
 	// inner retry, when it refuses, ends the outer one too.
 	AtMost bool
+
+	// Budgeted says that a budget limits retries.
+	Budgeted bool
 }
 
 // LoadAt is the load per call at a rate of calls a second.
@@ -131,7 +134,7 @@ func (s stack) tooLate(i int) (TooLate, bool) {
 
 func (s stack) explainOutage() Outage {
 	terms := s.outage()
-	o := Outage{WithoutBudget: float64(s.attempts(0, firstAttempt)), Formula: terms.formula(), AtMost: terms.atMost}
+	o := Outage{WithoutBudget: float64(s.attempts(0, firstAttempt)), Formula: terms.formula(), AtMost: terms.atMost, Budgeted: terms.budgeted()}
 	if s.attempts(0, firstAttempt) == Unlimited {
 		o.WithoutBudget = math.Inf(1)
 	}
@@ -178,7 +181,8 @@ func (o Outage) MarshalJSON() ([]byte, error) {
 		Formula       string   `json:"formula"`
 		At            []loadAt `json:"at"`
 		AtMost        bool     `json:"at_most"`
-	}{limitedFloat(o.WithoutBudget), o.Formula, at, o.AtMost})
+		Budgeted      bool     `json:"budgeted"`
+	}{limitedFloat(o.WithoutBudget), o.Formula, at, o.AtMost, o.Budgeted})
 }
 
 func limitedInt(n int) *int {

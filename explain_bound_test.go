@@ -332,11 +332,11 @@ func TestTooLate(t *testing.T) {
 		},
 		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(second))},
-			"[attempt 3601 and all after it of layer 2: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
+			"[attempt 3601 of layer 2, and all after it: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
 		},
 		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(0)), deadline.New(1)},
-			"[attempt 3600000000001 and all after it of layer 2: the deadline of 1h0m0s comes first if each one before takes all its time]",
+			"[attempt 3600000000001 of layer 2, and all after it: the deadline of 1h0m0s comes first if each one before takes all its time]",
 		},
 		{
 			[]stoic.Policy{deadline.New(second), ratelimit.New(1, 1, ratelimit.Wait(900*time.Millisecond)), retry.New(retry.Constant(100 * time.Millisecond))},

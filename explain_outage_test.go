@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,7 +61,7 @@ var outageStacks = []struct {
 	}, 6, "1 + min(3, 0.1 + 1/r) + min(2, 0.5)", true},
 	{"a budget that the stack only draws on", func() []stoic.Policy {
 		return []stoic.Policy{budget.New().WithdrawOnly(), again(3)}
-	}, 3, "1 + min(2, 0 + 1/r)", false},
+	}, 3, "1 + min(2, 1/r)", false},
 	{"unlimited attempts on a budget", func() []stoic.Policy {
 		return []stoic.Policy{budget.New(budget.Ratio(0.3)), retry.New(retry.Unlimited(), retry.Constant(0))}
 	}, math.Inf(1), "1 + 0.3 + 1/r", false},
@@ -119,26 +120,37 @@ func TestBreakerSentenceIsTrue(t *testing.T) {
 		calls    int // until it is open
 		attempts int
 		probe    int // attempts of a call once it is half-open
+		says     string
 	}{
 		{
-			"inside, defaults", []stoic.Policy{again(3), breaker.New("b")},
-			4, 10, 1,
+			"inside, defaults",
+			[]stoic.Policy{again(3), breaker.New("b")},
+			4, 10, 1, "after 10 attempts (50 % of at least 50 in 10s, or 10 in a row), which are 4 calls at least",
 		},
 		{
-			"inside, rate", []stoic.Policy{again(5), breaker.New("b", breaker.FailureRate(0.5, 50, 10*time.Second))},
-			10, 50, 1,
+			"inside, rate",
+			[]stoic.Policy{again(5), breaker.New("b", breaker.FailureRate(0.5, 50, 10*time.Second))},
+			10, 50, 1, "after 50 attempts (50 % of at least 50 in 10s), which are 10 calls at least",
 		},
 		{
-			"inside, rate of the last calls", []stoic.Policy{again(5), breaker.New("b", breaker.FailureRateOfLast(0.5, 99))},
-			10, 50, 1,
+			"inside, rate of the last calls",
+			[]stoic.Policy{again(5), breaker.New("b", breaker.FailureRateOfLast(0.5, 99))},
+			10, 50, 1, "after 50 attempts (50 % of the last 99), which are 10 calls at least",
 		},
 		{
-			"outside, defaults", []stoic.Policy{breaker.New("b"), again(3)},
-			10, 30, 3,
+			"outside, defaults",
+			[]stoic.Policy{breaker.New("b"), again(3)},
+			10, 30, 3, "after 10 failures in a row, which are up to 30 attempts (",
 		},
 		{
-			"no retry", []stoic.Policy{breaker.New("b", breaker.ConsecutiveFailures(7))},
-			7, 7, 1,
+			"between two retries",
+			[]stoic.Policy{again(2), breaker.New("b", breaker.ConsecutiveFailures(5)), again(3)},
+			3, 11, 3, "after 5 failures in a row, which are up to 11 attempts (", // 3 + 1, 3 + 1, 3
+		},
+		{
+			"no retry",
+			[]stoic.Policy{breaker.New("b", breaker.ConsecutiveFailures(7))},
+			7, 7, 1, "after 7 calls (7 in a row)",
 		},
 	}
 	for _, tt := range tests {
@@ -155,6 +167,10 @@ func TestBreakerSentenceIsTrue(t *testing.T) {
 				for b.State() != breaker.Open {
 					calls++
 					attempts += sendInOutage(t, p, 1, 1e9)
+				}
+				text := strings.Join(strings.Fields(p.Explain().String()), " ")
+				if !strings.Contains(text, tt.says) {
+					t.Errorf("the explanation does not say %q:\n%s", tt.says, text)
 				}
 				if calls != tt.calls || attempts != tt.attempts {
 					t.Errorf("open after %d calls, %d attempts, want %d, %d", calls, attempts, tt.calls, tt.attempts)

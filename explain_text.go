@@ -10,17 +10,19 @@ import (
 // textWidth is how wide a sentence may be on a terminal, without its indent.
 const textWidth = 92
 
-// wrap breaks text between words and indents each line.
-func wrap(b *strings.Builder, indent, text string) {
-	width := 0
+// wrap breaks text between words. The first line and the further ones have indents of one
+// width.
+func wrap(b *strings.Builder, first, further, text string) {
+	indent, width := first, len(first)-len("    ")
 	for i, word := range strings.Fields(text) {
 		n := len([]rune(word))
 		switch {
 		case i == 0:
 			b.WriteString(indent)
 		case width+1+n > textWidth:
+			indent = further
 			b.WriteString("\n" + indent)
-			width = 0
+			width = len(indent) - len("    ")
 		default:
 			b.WriteString(" ")
 			width++
@@ -37,7 +39,7 @@ func (e Explanation) String() string {
 	fmt.Fprintf(&b, "%s: %s, outermost first\n", e.Pipeline, plural(len(e.Layers), "layer"))
 	for _, l := range e.Layers {
 		fmt.Fprintf(&b, "%3d %s\n", l.Number, l.heading())
-		wrap(&b, "    ", l.Sentence)
+		wrap(&b, "    ", "    ", l.Sentence)
 	}
 	atLeast := ""
 	if e.LowerBounds {
@@ -68,11 +70,14 @@ func (w WorstCase) print(b *strings.Builder) {
 		fmt.Fprintf(b, "    hints     %s, if every error asks for the longest wait that is heeded\n", timeText(w.TimeHinted))
 	}
 	for _, t := range w.TooLate {
-		fmt.Fprintf(b, "    too late  %s\n", t)
+		wrap(b, "    too late  ", "              ", t.String())
 	}
 }
 
 func (w WorstCase) withoutDeadlines() string {
+	if w.Attempts == Unlimited || w.Waits == Forever {
+		return "without a limit"
+	}
 	text := countText(w.Attempts) + " × the operation"
 	if w.Attempts == 1 {
 		text = "the operation"
@@ -90,19 +95,27 @@ func (t TooLate) String() string {
 	case t.From:
 		which = fmt.Sprintf("attempt %d", t.From)
 	case Unlimited:
-		which = fmt.Sprintf("attempt %d and all after it", t.From)
+		return fmt.Sprintf("attempt %d of layer %d, and all after it: %s", t.From, t.Layer, t.why())
 	}
+	return fmt.Sprintf("%s of layer %d: %s", which, t.Layer, t.why())
+}
+
+func (t TooLate) why() string {
 	when := "if each one before takes all its time"
 	if t.FailingAtOnce {
 		when = "even if each one before fails at once, when the waits are at their ceilings"
 	}
-	return fmt.Sprintf("%s of layer %d: the deadline of %s comes first %s", which, t.Layer, t.Deadline, when)
+	return fmt.Sprintf("the deadline of %s comes first %s", t.Deadline, when)
 }
 
 func (o Outage) print(b *strings.Builder) {
 	without := loadText(o.WithoutBudget)
-	if o.Formula == "1" {
-		fmt.Fprintf(b, "    %s: nothing is retried\n", without)
+	switch {
+	case o.Formula == "1":
+		b.WriteString("    1: nothing is retried\n")
+		return
+	case !o.Budgeted:
+		fmt.Fprintf(b, "    %s: no budget limits the retries\n", without)
 		return
 	}
 	at := make([]string, len(o.At))
@@ -143,8 +156,8 @@ func loadText(f float64) string {
 func (e Explanation) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
-	fmt.Fprintf(&b, "    call([%s])\n", mermaidText("call to "+e.Pipeline))
-	above := "call"
+	above := "l0" // call and end, say, are words of Mermaid's
+	fmt.Fprintf(&b, "    %s([%s])\n", above, mermaidText("call to "+e.Pipeline))
 	for _, l := range e.Layers {
 		id := fmt.Sprintf("l%d", l.Number)
 		fmt.Fprintf(&b, "    %s[%s]\n", id, mermaidText(l.heading()+"\n"+l.Sentence))
@@ -154,7 +167,7 @@ func (e Explanation) Mermaid() string {
 		}
 		above = id
 	}
-	fmt.Fprintf(&b, "    operation([operation])\n    %s --> operation\n", above)
+	fmt.Fprintf(&b, "    fn([operation])\n    %s --> fn\n", above)
 	return b.String()
 }
 

@@ -3,6 +3,7 @@ package stoic
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,11 @@ func (s stack) outage() outage {
 		o.terms[k].retries += added
 	}
 	return o
+}
+
+// budgeted reports whether a budget limits any of the retries.
+func (o outage) budgeted() bool {
+	return slices.ContainsFunc(o.terms, func(t outageTerm) bool { return t.budgeted })
 }
 
 // load is per call, at a rate of calls a second.
@@ -116,7 +122,10 @@ func (t outageTerm) formula() string {
 		return retries
 	}
 	grant := fmt.Sprintf("%.4g", t.ratio)
-	if t.perSecond > 0 {
+	switch {
+	case t.perSecond > 0 && t.ratio == 0:
+		grant = fmt.Sprintf("%.4g/r", t.perSecond)
+	case t.perSecond > 0:
 		grant += fmt.Sprintf(" + %.4g/r", t.perSecond)
 	}
 	if math.IsInf(t.retries, 1) {

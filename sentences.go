@@ -116,6 +116,9 @@ func (s stack) waitsInWords(i int) string {
 	if d.runs()-1 > len(waits) {
 		waits = append(waits, "…")
 	}
+	if d.MaxWait == 0 {
+		return "without a wait between them"
+	}
 	text := "waiting up to " + strings.Join(waits, ", ") + " between them"
 	if backoff == "no jitter" || backoff == "constant" {
 		text = strings.Replace(text, "up to ", "", 1)
@@ -128,53 +131,67 @@ func (s stack) waitsInWords(i int) string {
 
 func (s stack) breakerSentence(i int) string {
 	d := s[i].desc
-	var text string
-	switch inside := s.inside(i, KindRetry); {
-	case inside:
+	nested := s.around(i, KindRetry)
+	if s.inside(i, KindRetry) {
+		if nested {
+			return "Sees what the retry inside makes of an attempt: " + s.countsCalls(i)
+		}
 		return "Sees whole calls: " + s.countsCalls(i)
-	case s.around(i, KindRetry):
-		text = "Sees every attempt, and opening ends the retry"
-	default:
-		text = "Sees every call"
 	}
-	unit := "calls"
-	if s.around(i, KindRetry) {
-		unit = "attempts"
+	text, unit := "Sees every call", "call"
+	if nested {
+		text, unit = "Sees every attempt, and opening ends the retry", "attempt"
 	}
 	if n := opensAfter(d); n > 0 {
-		text += fmt.Sprintf(": in a total outage it opens after %d %s (%s)", n, unit, rulesInWords(d))
-		if per := s.attemptsAround(i); unit == "attempts" && per > 1 && per < Unlimited {
-			text += fmt.Sprintf(", within %s", plural((n+per-1)/per, "call"))
+		text += fmt.Sprintf(": in a total outage it opens after %s (%s)", plural(n, unit), rulesInWords(d))
+		if per := s[:i].attempts(0, firstAttempt); nested && per > 1 && per < Unlimited {
+			text += fmt.Sprintf(", which are %s at least", plural((n+per-1)/per, "call"))
 		}
 	}
-	return text + s.opened(i, 1, strings.TrimSuffix(unit, "s"))
+	return text + s.opened(d, 1, unit)
 }
 
 // countsCalls is what a breaker outside a retry means.
 func (s stack) countsCalls(i int) string {
 	d := s[i].desc
 	per := s.attempts(i+1, firstAttempt)
-	if per == Unlimited {
-		return "a failure counts once per call, after all its attempts, however many." + s.opened(i, Unlimited, "attempt")
+	call := "call"
+	if s.around(i, KindRetry) {
+		call = "attempt of the retry outside"
 	}
-	text := fmt.Sprintf("a failure counts once per call, after up to %s", plural(per, "attempt"))
+	if per == Unlimited {
+		return "a failure counts once per " + call + ", after all its attempts, however many" + s.opened(d, Unlimited, "attempt")
+	}
+	text := fmt.Sprintf("a failure counts once per %s, after up to %s", call, plural(per, "attempt"))
 	if n := opensAfter(d); n > 0 {
-		text += fmt.Sprintf("; in a total outage it opens after %s, which are %s (%s)",
-			plural(n, "call"), plural(mulInt(n, per), "attempt"), rulesInWords(d))
+		text += fmt.Sprintf("; in a total outage it opens after %d failures in a row, which are up to %s (%s)",
+			n, plural(s.attemptsOf(i, n), "attempt"), rulesInWords(d))
 	}
 	for _, r := range rulesOf(d) {
-		if r.consecutive == 0 {
+		if r.consecutive == 0 && call == "call" {
 			text += fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %.4g^(1/%d) = %.3f",
 				r.rate, r.rate, per, math.Pow(r.rate, 1/float64(per)))
 			break
 		}
 	}
-	return text + s.opened(i, per, "attempt")
+	return text + s.opened(d, per, "attempt")
+}
+
+// attemptsOf is how many attempts n entries into layer i make at most, when calls follow
+// each other: the first entry of a call is a first attempt, the others are resends.
+func (s stack) attemptsOf(i, n int) int {
+	perCall := s[:i].attempts(0, firstAttempt)
+	first, further := s.attempts(i+1, firstAttempt), s.attempts(i+1, resend)
+	calls, rest := n/perCall, n%perCall
+	total := mulInt(calls, addInt(first, mulInt(perCall-1, further)))
+	if rest > 0 {
+		total = addInt(total, addInt(first, mulInt(rest-1, further)))
+	}
+	return total
 }
 
 // opened says what comes after a breaker has opened; a probe is up to n of the units.
-func (s stack) opened(i, n int, unit string) string {
-	d := s[i].desc
+func (stack) opened(d Description, n int, unit string) string {
 	var text string
 	if openFor, ok := param[time.Duration](d, "open for"); ok {
 		text = fmt.Sprintf("; it refuses for %s", openFor)
@@ -191,9 +208,6 @@ func (s stack) opened(i, n int, unit string) string {
 	}
 	return text + "."
 }
-
-// attemptsAround is how many attempts of one call enter layer i at most.
-func (s stack) attemptsAround(i int) int { return s[:i].attempts(0, firstAttempt) }
 
 // opensAfter is how many failures in a row open a breaker: all rules are reached by
 // then.

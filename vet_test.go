@@ -56,13 +56,13 @@ func TestVet(t *testing.T) {
 		{
 			code:  stoic.BreakerOutsideRetry,
 			bad:   []stoic.Policy{breaker.New("b", breaker.ConsecutiveFailures(10)), retry.New(retry.MaxAttempts(5))},
-			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 10 calls, which are 50 attempts (10 in a row); it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
+			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 10 failures in a row, which are up to 50 attempts (10 in a row); it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
 			close: []stoic.Policy{retry.New(retry.MaxAttempts(5)), breaker.New("b", breaker.ConsecutiveFailures(10))},
 		},
 		{
 			code:  stoic.BreakerOutsideRetry,
 			bad:   []stoic.Policy{breaker.New("b", breaker.FailureRate(0.5, 50, 10*second)), retry.New(retry.MaxAttempts(5))},
-			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 50 calls, which are 250 attempts (50 % of at least 50 in 10s); a rate of 0.5 is reached only when attempts fail at 0.5^(1/5) = 0.871; it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
+			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 50 failures in a row, which are up to 250 attempts (50 % of at least 50 in 10s); a rate of 0.5 is reached only when attempts fail at 0.5^(1/5) = 0.871; it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
 			close: []stoic.Policy{breaker.New("b", breaker.FailureRate(0.5, 50, 10*second))},
 		},
 		{
@@ -277,4 +277,3 @@ func TestFindingsPrintOneToALine(t *testing.T) {
 		t.Errorf("JSON:\n got %s, %v\nwant %s", text, err, want)
 	}
 }
-
