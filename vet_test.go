@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -275,5 +276,29 @@ func TestFindingsPrintOneToALine(t *testing.T) {
 	want := `{"code":"deadline-per-attempt-only","level":"warn","layers":[1],"where":"layer 1 (retry)","reason":"no deadline ends the whole call; a call may take for ever.","fix":"put a deadline outside the retry."}`
 	if err != nil || string(text) != want {
 		t.Errorf("JSON:\n got %s, %v\nwant %s", text, err, want)
+	}
+}
+
+// docs/ordering.md lists every code with its level.
+func TestDocsListTheCodes(t *testing.T) {
+	doc, err := os.ReadFile("docs/ordering.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, codes := range map[stoic.Level][]stoic.Code{
+		stoic.Error: {stoic.BudgetWithoutRetry, stoic.DuplicateLayer},
+		stoic.Warn: {
+			stoic.BreakerWindowSmall, stoic.DeadlinePerAttemptOnly, stoic.DeadlineTotalOnly, stoic.AttemptNotBelowTotal,
+			stoic.BackoffExceedsDeadline, stoic.RetryWithoutBudget, stoic.RetryWithoutJitter, stoic.NestedRetry, stoic.RetryOfRejections,
+		},
+		stoic.Info: {
+			stoic.BreakerOutsideRetry, stoic.LimiterOutsideRetry, stoic.LimiterWaitInsideAttempt, stoic.BreakerOutsideLimiter, stoic.OpaqueLayer,
+		},
+	} {
+		for _, code := range codes {
+			if row := "| `" + string(code) + "` | " + level.String() + " |"; !strings.Contains(string(doc), row) {
+				t.Errorf("docs/ordering.md has no row that begins %s", row)
+			}
+		}
 	}
 }
