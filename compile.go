@@ -144,11 +144,14 @@ func (c *compiler) validate() {
 			continue
 		}
 		for _, err := range leaves(v.Validate()) {
-			if invalid, ok := errors.AsType[*InvalidError](err); ok {
-				c.fail(i+1, invalid)
-			} else {
-				c.fail(i+1, &InvalidError{Reason: err.Error()})
+			invalid, ok := errors.AsType[*InvalidError](err)
+			switch {
+			case !ok:
+				invalid = &InvalidError{Reason: err.Error()}
+			case invalid == nil:
+				invalid = &InvalidError{Reason: "its Validate returned a nil *InvalidError, which is an error"}
 			}
+			c.fail(i+1, invalid)
 		}
 	}
 }
@@ -175,7 +178,7 @@ func (c *compiler) checkIdentities() {
 		if !ok {
 			continue
 		}
-		if id := identified.Identity(); id != nil && !reflect.TypeOf(id).Comparable() {
+		if id := identified.Identity(); id != nil && !reflect.ValueOf(id).Comparable() {
 			c.fail(i+1, &InvalidError{Field: "Identity", Value: fmt.Sprintf("%T", id), Reason: "must be comparable"})
 		}
 	}
@@ -222,10 +225,17 @@ func (p *Pipeline) attach() {
 	for i, l := range p.layers {
 		infos[i] = hooks.LayerInfo{Kind: l.desc.Kind, Name: l.desc.Name}
 	}
+	told := make(map[any]bool) // a hook in two Observe layers is told once
 	for _, l := range p.layers {
-		if o, ok := l.policy.(*observer); ok {
-			if a, ok := o.hook.(hooks.Attacher); ok {
-				a.Attach(p.name, slices.Clone(infos))
+		o, ok := l.policy.(*observer)
+		if !ok {
+			continue
+		}
+		canCompare := reflect.ValueOf(o.hook).Comparable()
+		if a, ok := o.hook.(hooks.Attacher); ok && (!canCompare || !told[a]) {
+			a.Attach(p.name, slices.Clone(infos))
+			if canCompare {
+				told[a] = true
 			}
 		}
 	}

@@ -77,21 +77,25 @@ type Rejection struct {
 	After    time.Duration // when it may be worth another try; 0 or less if not known
 }
 
-// Error says that it was the client that refused: "payments: circuit breaker "db"
-// is open: the client did not send this call (retry after 4.2s)".
+// Error says that it was the client that refused: `payments: breaker "db": circuit
+// breaker is open: the client did not send this call (retry after 4.2s)`.
 func (r *Rejection) Error() string {
 	var b strings.Builder
 	if r.Pipeline != "" {
 		b.WriteString(r.Pipeline)
 		b.WriteString(": ")
 	}
-	b.WriteString(r.Policy)
 	if r.Name != "" {
-		fmt.Fprintf(&b, " %q", r.Name)
+		fmt.Fprintf(&b, "%s %q: ", r.Policy, r.Name)
+	} else if !strings.Contains(r.Reason, r.Policy) {
+		b.WriteString(r.Policy + ": ")
 	}
-	b.WriteString(": ")
 	b.WriteString(r.Reason)
-	b.WriteString(": the client did not send this call")
+	what := "call"
+	if r.Policy == KindBudget {
+		what = "retry"
+	}
+	b.WriteString(": the client did not send this " + what)
 	if r.After > 0 {
 		fmt.Fprintf(&b, " (retry after %s)", readable(r.After))
 	}

@@ -335,6 +335,10 @@ func TestTooLate(t *testing.T) {
 			"[attempt 3601 of layer 2, and all after it: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
 		},
 		{
+			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(7*second))}, // 515 · 7 s > 3600 s
+			"[attempt 516 of layer 2, and all after it: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
+		},
+		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(0)), deadline.New(1)},
 			"[attempt 3600000000001 of layer 2, and all after it: the deadline of 1h0m0s comes first if each one before takes all its time]",
 		},

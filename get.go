@@ -15,7 +15,10 @@ type GetOption[T any] func(*getter[T])
 // StatusCode method where the answer has one. With several FailIf the first that
 // objects decides. check must be safe for concurrent use.
 func FailIf[T any](check func(T) error) GetOption[T] {
-	return func(g *getter[T]) { g.checks = append(g.checks, check) }
+	return func(g *getter[T]) {
+		g.checks = append(g.checks, check)
+		g.invalid = g.invalid || check == nil
+	}
 }
 
 // Get runs fn through p and returns its value. With an error the value is the zero
@@ -34,8 +37,11 @@ func Get[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, e
 	for _, opt := range opts {
 		opt(g)
 	}
+	if g.invalid {
+		return zero, &InvalidError{Field: "FailIf", Value: "nil", Reason: "needs a function that checks a result"}
+	}
 	err := p.Do(ctx, g.run)
-	value, unwanted := g.close()
+	value, unwanted := g.last()
 	switch {
 	case err == nil:
 		return value, nil
@@ -52,15 +58,16 @@ func stoppedBy(ctx context.Context, err error) bool {
 }
 
 // getter keeps the last value. A layer may run fn concurrently, or still run it
-// after Do has returned; the lock keeps such a straggler away from the result.
+// after Do has returned, so there is a lock.
 type getter[T any] struct {
 	fn     func(context.Context) (T, error)
 	checks []func(T) error
 
+	invalid bool // a check is nil
+
 	mu       sync.Mutex
 	value    T
 	unwanted bool // value is one that a check objects to
-	closed   bool
 }
 
 func (g *getter[T]) run(ctx context.Context) error {
@@ -83,14 +90,11 @@ func (g *getter[T]) run(ctx context.Context) error {
 func (g *getter[T]) keep(value T, unwanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.closed {
-		g.value, g.unwanted = value, unwanted
-	}
+	g.value, g.unwanted = value, unwanted
 }
 
-func (g *getter[T]) close() (T, bool) {
+func (g *getter[T]) last() (T, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.closed = true
 	return g.value, g.unwanted
 }

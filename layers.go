@@ -2,6 +2,7 @@ package stoic
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stoic-go/stoic/hooks"
@@ -113,7 +114,7 @@ func outcomeOf(ctx context.Context, err error) hooks.Outcome {
 	case Success:
 		return hooks.Succeeded
 	case Neutral:
-		if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
 			return hooks.Canceled
 		}
 		return hooks.Rejected

@@ -157,9 +157,20 @@ func (p *Pipeline) Run(ctx context.Context, next Next) error {
 	if p == nil || p.slots == nil {
 		return &InvalidError{Reason: "the pipeline was not made by New"}
 	}
+	// The number of the attempt travels in the context. A stack around this one, of which
+	// next knows nothing, may have put its own there: it is hidden inside p, and shown again
+	// to a Func that is in a first attempt here.
+	around := Attempt(ctx)
 	inner := Next{p: p, fn: func(ctx context.Context) error {
-		return next.WithAttempt(max(next.Attempt(), Attempt(ctx))).Do(ctx)
+		attempt := max(next.Attempt(), Attempt(ctx))
+		if attempt == 1 && around > 1 {
+			ctx = context.WithValue(ctx, attemptKey{}, around)
+		}
+		return next.WithAttempt(attempt).Do(ctx)
 	}}
+	if around > 1 {
+		ctx = context.WithValue(ctx, attemptKey{}, next.Attempt())
+	}
 	return inner.WithAttempt(next.Attempt()).Do(ctx)
 }
 

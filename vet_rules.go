@@ -55,7 +55,7 @@ func duplicateLayer(s stack) []Finding {
 			continue
 		}
 		id := identified.Identity()
-		if id == nil || !reflect.TypeOf(id).Comparable() { // the second is for checkIdentities
+		if id == nil || !reflect.ValueOf(id).Comparable() { // the second is for checkIdentities
 			continue
 		}
 		if first, twice := seen[id]; twice {

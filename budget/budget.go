@@ -109,10 +109,14 @@ func (b *Budget) Reserve() (stoic.Ticket, error) {
 	if b.win == nil {
 		return 0, b.Validate()
 	}
-	if slot, ok := b.win.reserve(time.Since(b.start)); ok {
-		return stoic.Ticket(slot), nil
+	if number, ok := b.win.reserve(time.Since(b.start)); ok {
+		return stoic.Ticket(number), nil
 	}
-	return 0, &stoic.Rejection{
+	return 0, exhausted()
+}
+
+func exhausted() *stoic.Rejection {
+	return &stoic.Rejection{
 		Policy: stoic.KindBudget, Reason: "retry budget spent", Err: ErrExhausted, Type: "budget_exhausted",
 	}
 }
@@ -121,7 +125,7 @@ func (b *Budget) Reserve() (stoic.Ticket, error) {
 // was granted.
 func (b *Budget) Refund(t stoic.Ticket) {
 	if b.win != nil {
-		b.win.refund(uint64(t))
+		b.win.refund(int64(t))
 	}
 }
 
@@ -148,27 +152,4 @@ func (v *view) Describe() stoic.Description {
 	d := v.b.Describe()
 	d.Params = append(d.Params, stoic.Param{Name: "withdraw only", Value: true})
 	return d
-}
-
-// Describe implements stoic.Describer.
-func (b *Budget) Describe() stoic.Description {
-	return stoic.Description{
-		Kind: stoic.KindBudget,
-		Params: []stoic.Param{
-			{Name: "ratio", Value: b.ratio},
-			{Name: "min per second", Value: b.minPerSecond},
-			{Name: "window", Value: b.span},
-		},
-	}
-}
-
-// Identity implements stoic.Identifier.
-func (b *Budget) Identity() any { return b }
-
-// Validate implements stoic.Validator.
-func (b *Budget) Validate() error {
-	if b.win == nil && b.problems.Err() == nil {
-		return &stoic.InvalidError{Field: "Budget{}", Reason: "must be made by budget.New"}
-	}
-	return b.problems.Err()
 }

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,34 +12,36 @@ const slots = 10
 // the elapsed time; it is monotonic, and a step back is read as no time at all.
 //
 // Requests are on the path of every call, so they are counted with one atomic
-// operation; retries are few and take a lock, which makes them exact. ratio and
-// floor are in millionths: with float64, 100 requests at 0.29 would allow 28.
+// addition; retries are few and take a lock, as the beginning of a slot does, which
+// makes them exact. ratio and floor are in millionths: with float64, 100 requests at
+// 0.29 would allow 28.
 type window struct {
 	slot   time.Duration
 	ratio  uint64
 	floor  uint64
-	latest atomic.Uint32 // the latest slot number seen
+	latest atomic.Int64 // the latest slot number seen
 
-	requests [slots]atomic.Uint64 // slot number <<32 | count
+	mu    sync.Mutex
+	slots [slots]slot
+}
 
-	mu      sync.Mutex
-	retries [slots]struct {
-		number uint32
-		count  uint64
-	}
+// slot is one tenth of the window. Its place is used again ten numbers later.
+type slot struct {
+	number   atomic.Int64 // written under mu
+	requests atomic.Uint64
+	retries  uint64 // under mu
 }
 
 func newWindow(span time.Duration, ratio, floor uint64) *window {
 	return &window{slot: (span + slots - 1) / slots, ratio: ratio, floor: floor}
 }
 
-// number is that of the current slot. It wraps after 2³² slots, which are 49 days of
-// the shortest ones; differences are taken modulo 2³² and stay right.
-func (w *window) number(elapsed time.Duration) uint32 {
-	n := uint32(max(elapsed, 0) / w.slot)
+// number is that of the current slot, which never goes back, nor below 0.
+func (w *window) number(elapsed time.Duration) int64 {
+	n := int64(elapsed / w.slot)
 	for {
 		latest := w.latest.Load()
-		if int32(n-latest) <= 0 {
+		if n <= latest {
 			return latest
 		}
 		if w.latest.CompareAndSwap(latest, n) {
@@ -49,57 +50,57 @@ func (w *window) number(elapsed time.Duration) uint32 {
 	}
 }
 
-func (w *window) request(elapsed time.Duration) {
-	n := w.number(elapsed)
-	s := &w.requests[n%slots]
-	for {
-		old := s.Load()
-		if uint32(old>>32) != n {
-			if s.CompareAndSwap(old, uint64(n)<<32|1) {
-				return
-			}
-			continue
-		}
-		if uint32(old) < math.MaxUint32/2 { // saturates long before it would carry
-			s.Add(1)
-		}
-		return
+func (w *window) request(elapsed time.Duration) { w.count(w.number(elapsed)) }
+
+// count adds a request to slot n. A goroutine that comes so late that the place of its
+// slot is used again counts in the newer one.
+func (w *window) count(n int64) {
+	s := &w.slots[n%slots]
+	if s.number.Load() != n {
+		w.mu.Lock()
+		w.begin(n)
+		w.mu.Unlock()
 	}
+	s.requests.Add(1)
 }
 
-// reserve grants a retry if the window has room for it, and returns the slot that it
-// counts in.
-func (w *window) reserve(elapsed time.Duration) (slot uint64, ok bool) {
-	n := w.number(elapsed)
+// begin makes slot n the one in its place, unless it is or a newer one is. mu is held.
+func (w *window) begin(n int64) *slot {
+	s := &w.slots[n%slots]
+	if s.number.Load() < n {
+		s.requests.Store(0)
+		s.retries = 0
+		s.number.Store(n) // last: from now on requests are added to it
+	}
+	return s
+}
+
+// reserve grants a retry if the window has room for it, and returns the number of the
+// slot that it counts in.
+func (w *window) reserve(elapsed time.Duration) (number int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	n := w.number(elapsed) // under the lock, so that no slot is newer
 	var requests, retries uint64
-	for i := range slots {
-		if r := w.requests[i].Load(); n-uint32(r>>32) < slots {
-			requests += uint64(uint32(r))
-		}
-		if r := w.retries[i]; n-r.number < slots {
-			retries += r.count
+	for i := range w.slots {
+		if s := &w.slots[i]; n-s.number.Load() < slots {
+			requests += s.requests.Load()
+			retries += s.retries
 		}
 	}
 	if (retries+1)*1e6 > w.ratio*requests+w.floor {
 		return 0, false
 	}
-	r := &w.retries[n%slots]
-	if r.number != n {
-		r.number, r.count = n, 0
-	}
-	r.count++
-	return uint64(n), true
+	w.begin(n).retries++
+	return n, true
 }
 
 // refund takes a granted retry back out of its slot. One whose slot has left the
-// window is forgotten, and nobody else's is touched.
-func (w *window) refund(slot uint64) {
-	n := uint32(slot)
+// window is forgotten, and nobody else's is touched; nor by a number that never was one.
+func (w *window) refund(number int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r := &w.retries[n%slots]; r.number == n && r.count > 0 {
-		r.count--
+	if s := &w.slots[uint64(number)%slots]; s.number.Load() == number && s.retries > 0 {
+		s.retries--
 	}
 }

@@ -1,9 +1,6 @@
 package hooks
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Join returns one [Hook] that calls each of hooks: Start and Event in the order
 // given, End in reverse order. Nil entries are skipped. Joined hooks are taken
@@ -16,58 +13,58 @@ import (
 // all of them with the innermost context: there a key that two hooks share has
 // the value of the last.
 //
-// Every hook is called, whatever another one does. If a Start panics or calls
-// [runtime.Goexit], the hooks already started get their End with the outcome
-// [Panicked] or [Exited] and no duration, the panic's value included, and the
-// panic goes on with its value unchanged. If an End, an Event or an Attach
-// panics or exits, the other hooks still get theirs.
+// If a Start panics or calls [runtime.Goexit], the hooks after it are not started
+// and those before it get their End, with the outcome [Panicked] and the value of
+// the panic, or [Exited], and no duration. Then the panic goes on, its value
+// unchanged. If an End, an Event or an Attach panics or exits, the other hooks
+// still get theirs.
 //
 // The hook is an [Attacher] that forwards to those of hooks that are.
 //
-// Join does not allocate, except one small context for each Start in which a
-// hook other than the first returns a new context.
+// The joined hook does not allocate where only the first hook returns contexts of
+// its own; else it makes at most one small context for each Start of a later one.
 func Join(hooks ...Hook) Hook {
 	var joined Hook
-	for _, h := range slices.Backward(hooks) {
-		joined = prepend(h, joined)
+	for _, h := range hooks {
+		joined = join(joined, h)
 	}
 	return joined
 }
 
-func prepend(h, rest Hook) Hook {
+func join(front, h Hook) Hook {
 	if h == nil {
-		return rest
+		return front
 	}
-	if rest == nil {
+	if front == nil {
 		return h
 	}
 	if p, ok := h.(*pair); ok {
-		return &pair{first: p.first, rest: prepend(p.rest, rest)}
+		return &pair{front: join(front, p.front), last: p.last}
 	}
-	return &pair{first: h, rest: rest}
+	return &pair{front: front, last: h}
 }
 
-// pair joins two hooks. first is never a pair, rest may be one. That makes each
-// method two calls and one defer, and the rules above hold by recursion.
+// pair joins two hooks. front may be a pair again, last never is one. That makes
+// each method two calls and one defer, and the rules above hold by recursion.
 type pair struct {
-	first, rest Hook
+	front, last Hook
 }
 
 var _ Attacher = (*pair)(nil)
 
 func (p *pair) Start(ctx context.Context, op Op) context.Context {
-	first := p.first.Start(ctx, op)
-	rest := p.startRest(first, op)
+	front := orGiven(p.front.Start(ctx, op), ctx)
+	last := orGiven(p.startLast(front, op), front)
 	// A context of this very pair that comes back unchanged belongs to an
 	// operation further out: End would take it for the one of this Start.
-	if outer, ok := rest.(*pairContext); same(first, rest) && (!ok || outer.pair != p) {
-		return rest
+	if outer, ok := last.(*pairContext); same(front, last) && (!ok || outer.pair != p) {
+		return last
 	}
-	return &pairContext{Context: rest, pair: p, first: first}
+	return &pairContext{Context: last, pair: p, front: front}
 }
 
-// startRest starts the rest and ends the first again if that does not return.
-func (p *pair) startRest(ctx context.Context, op Op) context.Context {
+// startLast starts the last and ends the front again if that does not return.
+func (p *pair) startLast(ctx context.Context, op Op) context.Context {
 	returned := false
 	defer func() {
 		if returned {
@@ -76,32 +73,37 @@ func (p *pair) startRest(ctx context.Context, op Op) context.Context {
 		res := Result{Outcome: Exited}
 		if v := recover(); v != nil {
 			res = Result{Outcome: Panicked, Panic: v}
-			defer panic(v)
+			defer panic(v) // also when End panics: this is the one to see
 		}
-		p.first.End(ctx, op, res)
+		p.front.End(ctx, op, res)
 	}()
-	rest := p.rest.Start(ctx, op)
+	last := p.last.Start(ctx, op)
 	returned = true
-	return rest
+	return last
 }
 
 func (p *pair) End(ctx context.Context, op Op, res Result) {
-	first, rest := ctx, ctx
+	front, last := p.contexts(ctx)
+	defer p.front.End(front, op, res)
+	p.last.End(last, op, res)
+}
+
+// contexts returns what the two Starts returned, from what Start made of it.
+func (p *pair) contexts(ctx context.Context) (front, last context.Context) {
 	if c, ok := ctx.(*pairContext); ok && c.pair == p {
-		first, rest = c.first, c.Context
+		return c.front, c.Context
 	}
-	defer p.first.End(first, op, res)
-	p.rest.End(rest, op, res)
+	return ctx, ctx
 }
 
 func (p *pair) Event(ctx context.Context, e Event) {
-	defer p.rest.Event(ctx, e)
-	p.first.Event(ctx, e)
+	defer p.last.Event(ctx, e)
+	p.front.Event(ctx, e)
 }
 
 func (p *pair) Attach(pipeline string, layers []LayerInfo) {
-	defer attach(p.rest, pipeline, layers)
-	attach(p.first, pipeline, layers)
+	defer attach(p.last, pipeline, layers)
+	attach(p.front, pipeline, layers)
 }
 
 func attach(h Hook, pipeline string, layers []LayerInfo) {
@@ -110,12 +112,21 @@ func attach(h Hook, pipeline string, layers []LayerInfo) {
 	}
 }
 
-// pairContext is the context of the rest that remembers the one of the first.
+// pairContext is the context of the last that remembers the one of the front.
 type pairContext struct {
 	context.Context //nolint:containedctx // it is a context
 
 	pair  *pair
-	first context.Context //nolint:containedctx // lives as long as the other
+	front context.Context //nolint:containedctx // lives as long as the other
+}
+
+// orGiven lets a hook return no context, as an Observe layer does: one that works
+// alone works among others.
+func orGiven(returned, given context.Context) context.Context {
+	if returned == nil {
+		return given
+	}
+	return returned
 }
 
 // same tells whether a and b are one context. Comparing contexts panics where

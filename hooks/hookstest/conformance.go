@@ -8,8 +8,13 @@ import (
 	"github.com/stoic-go/stoic/hooks"
 )
 
-// TestHook checks hooks made by newHook against the contract of [hooks.Hook],
-// one subtest and one new hook for each part of it:
+// TestHook checks hooks made by newHook against the contract of [hooks.Hook]:
+//
+//	func TestMyHook(t *testing.T) {
+//		hookstest.TestHook(t, func() hooks.Hook { return my.NewHook() })
+//	}
+//
+// It runs one subtest, with a new hook, for each part of the contract:
 //
 //   - Start returns a context that derives from the one it was given: values are
 //     reachable, the cancellation and its cause arrive, the deadline is not later.
@@ -23,7 +28,7 @@ import (
 // What the hook is for, such as the metrics it counts, is for its own tests.
 func TestHook(t *testing.T, newHook func() hooks.Hook) {
 	t.Helper()
-	for _, c := range checks {
+	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			c.run(t, newHook())
 		})
@@ -62,7 +67,9 @@ type probe struct {
 func (p *probe) start(ctx context.Context, op hooks.Op) context.Context {
 	p.Helper()
 	var got context.Context
-	returned := p.call(func() { got = p.hook.Start(ctx, op) }, "Start with %+v", op)
+	returned := p.call(func() {
+		got = p.hook.Start(ctx, op) //nolint:fatcontext // called once
+	}, "Start with %+v", op)
 	if got != nil {
 		return got
 	}

@@ -12,8 +12,9 @@ import (
 // line that prints the error.
 //
 // A URL in quotes ends at the closing quote, another one at the first character
-// that no URL has. Where that is not clear, more is cut rather than less. A URL
-// that is malformed, with a raw "/", "?" or "#" in its password, is beyond it.
+// that no URL has, both at the end of the line. Where that is not clear, more is
+// cut rather than less. A URL that is malformed, with a raw "/", "?" or "#" in
+// its password, is beyond it.
 func Text(s string) string {
 	i := strings.Index(s, mark)
 	if i < 0 {
@@ -46,42 +47,48 @@ func Error(err error) string {
 const mark = "://"
 
 // length returns how much of rest, which follows "://", belongs to the URL.
-// before ends with the scheme.
+// before ends with the scheme. It looks at no more than that part of rest, so
+// that Text takes linear time.
 func length(before, rest string) int {
-	if i := strings.IndexAny(rest, "\r\n"); i >= 0 {
-		rest = rest[:i]
-	}
 	before = strings.TrimRightFunc(before, inScheme)
+	quote := byte(0)
 	if before != "" {
+		quote = before[len(before)-1]
+	}
+	switch quote {
+	case '"':
 		// net/http prints the URL with %q, and a query may hold blanks,
 		// apostrophes and escaped quotes: only the closing quote ends it.
-		open := len(before) - 1
-		if i := closing(rest, before[open], backslashes(before[:open])); i >= 0 {
-			return i
-		}
+		return unescaped(rest, backslashes(before[:len(before)-1]))
+	case '\'':
+		return upTo(rest, "\r\n'")
+	case '`':
+		return upTo(rest, "\r\n`")
+	case '<':
+		return upTo(rest, "\r\n>")
+	default:
+		return upTo(rest, "\r\n \t\"`<>")
 	}
-	if i := strings.IndexAny(rest, " \t\"`<>"); i >= 0 {
-		return i
-	}
-	return len(rest)
 }
 
-// closing finds the partner of quote that no more than depth backslashes escape,
-// or returns -1.
-func closing(s string, quote byte, depth int) int {
-	switch quote {
-	case '\'', '`':
-		return strings.IndexByte(s, quote)
-	case '<':
-		return strings.IndexByte(s, '>')
-	case '"':
-		for i := range len(s) {
-			if s[i] == '"' && backslashes(s[:i]) <= depth {
-				return i
-			}
-		}
+func upTo(s, chars string) int {
+	if i := strings.IndexAny(s, chars); i >= 0 {
+		return i
 	}
-	return -1
+	return len(s)
+}
+
+// unescaped finds the first quote that no more than depth backslashes escape, or
+// the end of the line.
+func unescaped(s string, depth int) int {
+	from := 0
+	for {
+		i := from + upTo(s[from:], "\r\n\"")
+		if i == len(s) || s[i] != '"' || backslashes(s[from:i]) <= depth {
+			return i
+		}
+		from = i + 1
+	}
 }
 
 // backslashes counts those at the end of s.

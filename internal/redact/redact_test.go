@@ -3,9 +3,11 @@ package redact_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoic-go/stoic/internal/redact"
 )
@@ -42,11 +44,18 @@ func TestText(t *testing.T) {
 		{"quoted, space", `Get "https://host/path?a=b c&token=hunter2": EOF`, `Get "https://host/path": EOF`},
 		{"quoted, brackets", `Get "https://host/path?a=<b>&token=hunter2": EOF`, `Get "https://host/path": EOF`},
 		{"quoted, quote", `Get "https://host/path?a=\"b\"&token=hunter2": EOF`, `Get "https://host/path": EOF`},
+		{"quoted, backslash before the cut", `Get "https://host/path\?token=hunter2": EOF`, `Get "https://host/path": EOF`},
 		{"quoted twice", `say "Get \"https://host/path?a=b c&token=hunter2\": EOF"`, `say "Get \"https://host/path\": EOF"`},
 		{"single quotes", "get 'https://host/path?token=hunter2': EOF", "get 'https://host/path': EOF"},
 		{"back quotes", "get `https://host/path?token=hunter2 hunter2`: EOF", "get `https://host/path`: EOF"},
 		{"angle brackets", "get <https://host/path?token=hunter2 hunter2>: EOF", "get <https://host/path>: EOF"},
-		{"quote not closed", `Get "https://host/path?token=hunter2 EOF`, `Get "https://host/path EOF`},
+		{"quote not closed", "Get \"https://host/path?token=hunter2 hunter2\nEOF", "Get \"https://host/path\nEOF"},
+		{"single quote not closed", "Get 'https://host/path?token=hunter2 hunter2\r\nEOF", "Get 'https://host/path\r\nEOF"},
+		{"back quote not closed", "Get `https://host/path?token=hunter2 hunter2\nEOF`", "Get `https://host/path\nEOF`"},
+		{"angle bracket not closed", "Get <https://host/path?token=hunter2 hunter2\nEOF>", "Get <https://host/path\nEOF>"},
+		{"backslash at the end of the line", "Get \"https://host/path?token=hunter2\\\nEOF\"", "Get \"https://host/path\\\nEOF\""},
+		{"HTML", "<a href=https://host/path?token=hunter2>click</a>", "<a href=https://host/path>click</a>"},
+		{"HTML end tag", "<p>https://host/path?token=hunter2</p>", "<p>https://host/path</p>"},
 		{"JSON", `{"url":"https://host/path?token=hunter2","status":503}`, `{"url":"https://host/path","status":503}`},
 		{"JSON text", `{"message":"see https://host/path?token=hunter2","status":503}`, `{"message":"see https://host/path","status":503}`},
 	}
@@ -72,6 +81,27 @@ func TestTextWithoutURLDoesNotAllocate(t *testing.T) {
 	const s = "dial tcp 10.0.0.1:443: connection refused"
 	if got := testing.AllocsPerRun(100, func() { redact.Text(s) }); got != 0 {
 		t.Errorf("%v allocations, want 0", got)
+	}
+}
+
+// An error may hold what a server sent, and log lines are written on the path of
+// the call: no text may take more than linear time.
+func TestTextTakesLinearTime(t *testing.T) {
+	for _, unit := range []string{
+		"http://a ", `"http://a `, `"http://a \"`, `"http://a" `, `\"http://a `, "'http://a ", "<http://a ", "`http://a ",
+		"http://u@a,", "http://a\n", "://", `\`, `\"`, `"`, "?", "@", "a",
+	} {
+		s := `"http://a` + strings.Repeat(unit, 20_000)
+		best := time.Duration(math.MaxInt64)
+		for range 3 {
+			start := time.Now()
+			redact.Text(s)
+			best = min(best, time.Since(start))
+		}
+		// It takes a few milliseconds; quadratic time would be seconds.
+		if limit := 500 * time.Millisecond; best > limit {
+			t.Errorf("%q: %v for %d bytes, want less than %v", unit, best, len(s), limit)
+		}
 	}
 }
 
