@@ -64,7 +64,8 @@ func New(name string, layers ...Policy) (*Pipeline, error) {
 	if len(c.errs) > 0 {
 		return nil, c.err()
 	}
-	p := &Pipeline{name: name, layers: c.layers, slots: c.slots()}
+	p := &Pipeline{name: name, layers: c.layers}
+	p.slots = c.slots(p)
 	p.attach()
 	return p, nil
 }
@@ -194,29 +195,33 @@ func (c *compiler) checkOrder() {
 }
 
 // slots resolves what each layer needs from its place.
-func (c *compiler) slots() []slot {
-	slots := make([]slot, 0, len(c.layers)+1)
-	var (
-		around hooks.Hook // of the Observe layers so far
-		budget Budget     // the nearest so far
-		holder slot       // the place of the layer above: hook, budget and observed are set
-	)
+func (c *compiler) slots(p *Pipeline) []slot {
+	slots := []slot{{p: p}}
+	var around slot // hook and budget so far
+	add := func(policy Policy) {
+		slots = append(slots, slot{policy: policy, p: p, hook: around.hook, budget: around.budget})
+	}
 	for _, l := range c.layers {
-		if o, ok := l.policy.(*observer); ok && o.hook == nil {
+		o, observes := l.policy.(*observer)
+		if observes && o.hook == nil {
 			continue
 		}
-		holder.policy = l.policy
-		slots = append(slots, holder)
-		holder = slot{hook: around, budget: budget, observed: around != nil && l.desc.Kind == KindRetry}
-		if o, ok := l.policy.(*observer); ok {
-			around = hooks.Join(around, o.hook)
+		add(l.policy)
+		if observes {
+			around.hook = hooks.Join(around.hook, o.hook)
 		}
 		if b, ok := l.policy.(Budget); ok {
-			budget = b
+			around.budget = b
+		}
+		if l.desc.Kind == KindRetry && around.hook != nil {
+			add(attempt{})
 		}
 	}
-	holder.policy = nil
-	return append(slots, holder)
+	add(call{})
+	for i := range slots[1:] {
+		slots[i].next = &slots[i+1]
+	}
+	return slots
 }
 
 // attach tells the hooks which stack they are part of.

@@ -87,7 +87,7 @@ func (o *observer) Validate() error {
 
 // track runs what is below n between a Start and an End of h.
 func (n Next) track(ctx context.Context, h hooks.Hook, kind hooks.OpKind) (err error) {
-	op := hooks.Op{Kind: kind, Pipeline: n.p.name, Name: operation(ctx, n.p.name), Attempt: n.Attempt()}
+	op := hooks.Op{Kind: kind, Pipeline: n.slot.p.name, Name: operation(ctx, n.slot.p.name), Attempt: n.Attempt()}
 	inner := h.Start(ctx, op)
 	if inner == nil {
 		inner = ctx
@@ -104,7 +104,7 @@ func (n Next) track(ctx context.Context, h hooks.Hook, kind hooks.OpKind) (err e
 		}
 		h.End(inner, op, res)
 	}()
-	err = n.enter(inner)
+	err = n.Do(inner)
 	returned = true
 	return err
 }
