@@ -162,7 +162,7 @@ func leaves(err error) []error {
 	if err == nil {
 		return nil
 	}
-	//nolint:errorlint // exactly a join at the top is meant, not one somewhere in the chain
+	// Exactly a join at the top is meant, not one somewhere in the chain.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, e := range joined.Unwrap() {

@@ -193,8 +193,8 @@ func TestOperationNamesTheCallForTheHooks(t *testing.T) {
 		p := stoic.MustNew("payments", stoic.Observe(&rec), attempts(2, 0))
 		_ = p.Do(stoic.WithOperation(t.Context(), name), fail)
 		for _, op := range append(rec.Ops(hooks.KindCall), rec.Ops(hooks.KindAttempt)...) {
-			if op.Name != want || op.Pipeline != "payments" {
-				t.Errorf("%v %q of %q, want %q of payments", op.Kind, op.Name, op.Pipeline, want)
+			if op.Operation != want || op.Pipeline != "payments" {
+				t.Errorf("%v %q of %q, want %q of payments", op.Kind, op.Operation, op.Pipeline, want)
 			}
 		}
 		for _, e := range rec.Events() {

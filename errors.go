@@ -67,7 +67,7 @@ func (e *InvalidError) ErrorType() string { return "invalid" }
 // Rejection is the error of a policy that refused to call what is inside it. It
 // matches [ErrRejected] and whatever Err matches. Policies of other packages use
 // it too; each refusal returns a value of its own, which nobody changes.
-type Rejection struct {
+type Rejection struct { //nolint:errname // the field calls it that
 	Pipeline string        // the pipeline's name
 	Policy   string        // the kind of the policy: "breaker"
 	Name     string        // the policy's own name, where it has one

@@ -3,6 +3,7 @@ package stoic
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -134,7 +135,7 @@ func countText(n int) string {
 	if n == Unlimited {
 		return "without a limit"
 	}
-	return fmt.Sprint(n)
+	return strconv.Itoa(n)
 }
 
 func timeText(d time.Duration) string {

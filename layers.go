@@ -87,7 +87,7 @@ func (o *observer) Validate() error {
 
 // track runs what is below n between a Start and an End of h.
 func (n Next) track(ctx context.Context, h hooks.Hook, kind hooks.OpKind) (err error) {
-	op := hooks.Op{Kind: kind, Pipeline: n.slot.p.name, Name: operation(ctx, n.slot.p.name), Attempt: n.Attempt()}
+	op := hooks.Op{Kind: kind, Pipeline: n.slot.p.name, Operation: operation(ctx, n.slot.p.name), Attempt: n.Attempt()}
 	inner := h.Start(ctx, op)
 	if inner == nil {
 		inner = ctx

@@ -33,9 +33,9 @@ func (s stack) sentence(i int) string {
 
 func (s stack) observeSentence(i int) string {
 	switch {
-	case s.around(i, KindRetry):
+	case s.inRetry(i):
 		return "Reports each attempt to its hook, as a call of its own."
-	case s.inside(i, KindRetry):
+	case s.hasRetry(i):
 		return "Reports the call, each attempt and every decision below to its hook."
 	default:
 		return "Reports the call and every decision below to its hook."
@@ -48,9 +48,9 @@ func (s stack) deadlineSentence(i int) string {
 		return fmt.Sprintf("Would end what is inside after %s, but layer %d allows only %s.", limit, at+1, outer)
 	}
 	switch {
-	case s.around(i, KindRetry):
+	case s.inRetry(i):
 		return fmt.Sprintf("Ends each attempt after %s, which is a failure for the layers outside.", limit)
-	case s.inside(i, KindRetry):
+	case s.hasRetry(i):
 		return fmt.Sprintf("Ends the whole call after %s, retries and waits included; no attempt starts later.", limit)
 	default:
 		return fmt.Sprintf("Ends the call after %s.", limit)
@@ -91,7 +91,7 @@ func (s stack) retrySentence(i int) string {
 	default:
 		text = fmt.Sprintf("Makes up to %d attempts, %s", runs, s.waitsInWords(i))
 	}
-	if s.around(i, KindRetry) {
+	if s.inRetry(i) {
 		if d.OnlyFirst {
 			text += "; inside resends of the retry outside it makes only one"
 		} else {
@@ -131,8 +131,8 @@ func (s stack) waitsInWords(i int) string {
 
 func (s stack) breakerSentence(i int) string {
 	d := s[i].desc
-	nested := s.around(i, KindRetry)
-	if s.inside(i, KindRetry) {
+	nested := s.inRetry(i)
+	if s.hasRetry(i) {
 		if nested {
 			return "Sees what the retry inside makes of an attempt: " + s.countsCalls(i)
 		}
@@ -156,7 +156,7 @@ func (s stack) countsCalls(i int) string {
 	d := s[i].desc
 	per := s.attempts(i+1, firstAttempt)
 	call := "call"
-	if s.around(i, KindRetry) {
+	if s.inRetry(i) {
 		call = "attempt of the retry outside"
 	}
 	if per == Unlimited {
@@ -167,14 +167,21 @@ func (s stack) countsCalls(i int) string {
 		text += fmt.Sprintf("; in a total outage it opens after %d failures in a row, which are up to %s (%s)",
 			n, plural(s.attemptsOf(i, n), "attempt"), rulesInWords(d))
 	}
-	for _, r := range rulesOf(d) {
-		if r.consecutive == 0 && call == "call" {
-			text += fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %.4g^(1/%d) = %.3f",
-				r.rate, r.rate, per, math.Pow(r.rate, 1/float64(per)))
-			break
-		}
+	if rate := rateOf(d); rate > 0 && call == "call" {
+		text += fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %.4g^(1/%d) = %.3f",
+			rate, rate, per, math.Pow(rate, 1/float64(per)))
 	}
 	return text + s.opened(d, per, "attempt")
+}
+
+// rateOf is the failure rate of the first rule that has one, or 0.
+func rateOf(d Description) float64 {
+	for _, r := range rulesOf(d) {
+		if r.consecutive == 0 {
+			return r.rate
+		}
+	}
+	return 0
 }
 
 // attemptsOf is how many attempts n entries into layer i make at most, when calls follow
@@ -238,9 +245,9 @@ func (s stack) limiterSentence(i int) string {
 	d := s[i].desc
 	who := "A call takes a token"
 	switch {
-	case s.around(i, KindRetry):
+	case s.inRetry(i):
 		who = "Every attempt takes a token"
-	case s.inside(i, KindRetry):
+	case s.hasRetry(i):
 		who = "A call takes one token, whatever its retries"
 	}
 	text := who

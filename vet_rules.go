@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func backoffExceedsDeadline(s stack) []Finding {
 		last := fmt.Sprintf("%d to %d", attempt, s[i].desc.runs())
 		switch s[i].desc.runs() {
 		case attempt:
-			last = fmt.Sprint(attempt)
+			last = strconv.Itoa(attempt)
 		case Unlimited:
 			last = fmt.Sprintf("%d and all after it", attempt)
 		}
@@ -204,7 +205,7 @@ func retryOfRejections(s stack) []Finding {
 func breakerWindowSmall(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindBreaker) {
-		if !s.around(i, KindRetry) {
+		if !s.inRetry(i) {
 			continue
 		}
 		for _, r := range rulesOf(s[i].desc) {
@@ -219,7 +220,7 @@ func breakerWindowSmall(s stack) []Finding {
 func breakerOutsideRetry(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindBreaker) {
-		if s.inside(i, KindRetry) {
+		if s.hasRetry(i) {
 			fs = append(fs, s.finding(BreakerOutsideRetry, Info, s.countsCalls(i),
 				"put the breaker inside the retry, unless the whole call is what is healthy or not.", i))
 		}
@@ -233,7 +234,7 @@ func breakerOutsideLimiter(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindBreaker) {
 		for _, k := range s.each(KindRateLimit) {
-			if k < i || s.around(i, KindRetry) && !s[i:k].has(KindRetry) {
+			if k < i || s.inRetry(i) && !s[i:k].has(KindRetry) {
 				continue
 			}
 			fs = append(fs, s.finding(BreakerOutsideLimiter, Info,
@@ -247,7 +248,7 @@ func breakerOutsideLimiter(s stack) []Finding {
 func limiterOutsideRetry(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindRateLimit) {
-		if !s.inside(i, KindRetry) {
+		if !s.hasRetry(i) {
 			continue
 		}
 		reason := "a call takes one token whatever its retries"
@@ -266,7 +267,7 @@ func limiterWaitInsideAttempt(s stack) []Finding {
 		wait := s[i].desc.waitBefore(1)
 		for k := i - 1; wait > 0 && k >= 0 && s[k].desc.Kind != KindRetry; k-- {
 			// Without a retry around it, a deadline bounds the call, and the wait is part of it.
-			if limit := s[k].desc.Allows; limit > 0 && s.around(k, KindRetry) {
+			if limit := s[k].desc.Allows; limit > 0 && s.inRetry(k) {
 				fs = append(fs, s.finding(LimiterWaitInsideAttempt, Info,
 					fmt.Sprintf("up to %s of waiting for a token comes out of the %s of an attempt.", wait, limit),
 					"put the deadline inside the limiter.", k, i))

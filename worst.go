@@ -144,9 +144,9 @@ func (stack) skipTo(k, runs int, left, step time.Duration) int {
 	return k + steps
 }
 
-// around and inside tell whether a layer of the kind is outside or inside layer i.
-func (s stack) around(i int, kind string) bool { return s[:i].has(kind) }
-func (s stack) inside(i int, kind string) bool { return s[i+1:].has(kind) }
+// inRetry and hasRetry tell whether a retry is outside or inside layer i.
+func (s stack) inRetry(i int) bool  { return s[:i].has(KindRetry) }
+func (s stack) hasRetry(i int) bool { return s[i+1:].has(KindRetry) }
 
 func (s stack) has(kind string) bool {
 	return slices.ContainsFunc(s, func(l layer) bool { return l.desc.Kind == kind })

@@ -120,7 +120,8 @@ func (b *Breaker) Auto() { b.replace(automatic) }
 
 func (b *Breaker) replace(m mode) {
 	if b.core.Load() != nil {
-		b.events.replace(&b.core, newCore(b, m))
+		fresh := newCore(b, m)
+		b.events.replace(&b.core, fresh, fresh.current())
 	}
 }
 
@@ -131,7 +132,7 @@ func (b *Breaker) Run(ctx context.Context, next stoic.Next) error {
 		return b.Validate()
 	}
 	if b.events.waiting() {
-		b.events.deliver(b, ctx, next)
+		b.events.deliver(ctx, b, next)
 	}
 	if c.mode != automatic {
 		return c.runForced(ctx, next)
@@ -153,17 +154,17 @@ func (b *Breaker) refuse(ctx context.Context, next stoic.Next, r *stoic.Rejectio
 
 // judge is the verdict on a call that returned err.
 func (b *Breaker) judge(ctx context.Context, err error, started time.Time) stoic.Verdict {
+	slow := b.config.slow > 0 && time.Since(started) > b.config.slow
 	v := stoic.VerdictOf(ctx, err)
-	switch {
-	case v == stoic.Failure && b.config.judge != nil:
+	if v == stoic.Failure && b.config.judge != nil {
 		v = b.config.judge(err)
-		if v != stoic.Success && v != stoic.Neutral {
-			v = stoic.Failure
-		}
-	case v == stoic.Success && b.config.slow > 0 && time.Since(started) > b.config.slow:
-		v = stoic.Failure
 	}
-	return v
+	switch {
+	case v == stoic.Neutral, v == stoic.Success && !slow:
+		return v
+	default:
+		return stoic.Failure
+	}
 }
 
 // started is the time now if a rule needs it.

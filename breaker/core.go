@@ -35,9 +35,9 @@ type core struct {
 	till atomic.Pointer[time.Time] // open until and including then
 
 	// Under gobreaker's lock, in the functions that it calls:
-	streak atomic.Int64 // failures in a row; gobreaker's own is cut by the window
-	last   *ring        // of FailureRateOfLast, or nil
-	cause  *outcome     // what is being counted, for the event of a change that it causes
+	streak atomic.Int64            // failures in a row; gobreaker's own is cut by the window
+	last   *ring                   // of FailureRateOfLast, or nil
+	cause  atomic.Pointer[outcome] // what is being counted, for the event of a change that it causes
 
 	opener atomic.Pointer[outcome] // the call that makes it half-open
 
@@ -93,12 +93,13 @@ func (c *core) current() State {
 		return Open
 	case forcedClosed:
 		return Closed
+	default:
+		s := stateOf(c.word.Load())
+		if s == Open && c.openLeft(time.Now()) < 0 {
+			return HalfOpen
+		}
+		return s
 	}
-	s := stateOf(c.word.Load())
-	if s == Open && c.openLeft(time.Now()) < 0 {
-		return HalfOpen
-	}
-	return s
 }
 
 // openLeft is the time for which the breaker is still open; below 0 it may probe.
@@ -135,22 +136,20 @@ func (c *core) feed(word uint64, o *outcome) bool {
 		}
 		return struct{}{}, o
 	})
+	if o != nil {
+		c.cause.CompareAndSwap(o, nil) // keeps nothing of the call alive
+	}
 	return !errors.Is(err, gobreaker.ErrTooManyRequests)
 }
 
 // isExcluded runs first of the four, with gobreaker's lock held, as the others do.
 func (c *core) isExcluded(err error) bool {
-	c.cause = nil
-	if err == nil {
+	//nolint:errorlint // feed made it
+	if o, ok := err.(*outcome); ok {
+		c.cause.Store(o)
 		return false
 	}
-	//nolint:errorlint // feed made it
-	o, ok := err.(*outcome)
-	if !ok {
-		return true
-	}
-	c.cause = o
-	return false
+	return err != nil
 }
 
 // isSuccessful runs once for each verdict that counts, and for no other.
@@ -193,7 +192,7 @@ func (c *core) onStateChange(_ string, from, to gobreaker.State) {
 	if c.last != nil {
 		c.last.clear()
 	}
-	owner := c.cause
+	owner := c.cause.Load()
 	if to == gobreaker.StateHalfOpen {
 		owner = c.opener.Load()
 	}

@@ -47,18 +47,19 @@ func (q *queue) append(t transition) {
 	q.pending.Add(1)
 }
 
-// replace puts fresh into at, and appends the change of state that this is.
-func (q *queue) replace(at *atomic.Pointer[core], fresh *core) {
+// replace puts fresh into at, and appends the change of state that this is. to is the
+// state of fresh before a call can reach it and change it.
+func (q *queue) replace(at *atomic.Pointer[core], fresh *core, to State) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at.Store(fresh)
-	if to := fresh.current(); to != q.told {
+	if to != q.told {
 		q.append(transition{from: q.told, to: to, forced: true})
 	}
 }
 
 // deliver reports what waits; ctx and next are of the call that found it.
-func (q *queue) deliver(b *Breaker, ctx context.Context, next stoic.Next) {
+func (q *queue) deliver(ctx context.Context, b *Breaker, next stoic.Next) {
 	q.mu.Lock()
 	if q.working {
 		q.mu.Unlock()
@@ -71,14 +72,18 @@ func (q *queue) deliver(b *Breaker, ctx context.Context, next stoic.Next) {
 	}()
 	for len(q.items) > 0 {
 		t := q.items[0]
+		q.items[0] = transition{} // keeps nothing of its call alive
 		q.items = q.items[1:]
 		q.pending.Add(-1)
-		q.report(b, t, ctx, next)
+		if t.owner == nil {
+			t.owner = &outcome{ctx: ctx, next: next}
+		}
+		q.report(b, t)
 	}
 }
 
 // report calls the hooks without the lock and takes it again, also when they panic.
-func (q *queue) report(b *Breaker, t transition, ctx context.Context, next stoic.Next) {
+func (q *queue) report(b *Breaker, t transition) {
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	e := hooks.Event{
@@ -87,9 +92,6 @@ func (q *queue) report(b *Breaker, t transition, ctx context.Context, next stoic
 	if t.forced {
 		e.Reason = "forced"
 	}
-	if t.owner != nil {
-		ctx, next = t.owner.ctx, t.owner.next
-	}
-	e.Attempt = next.Attempt()
-	next.Emit(ctx, e)
+	e.Attempt = t.owner.next.Attempt()
+	t.owner.next.Emit(t.owner.ctx, e)
 }

@@ -50,6 +50,10 @@ type Option func(*config)
 func newConfig(opts []Option) config {
 	c := config{openFor: DefaultOpenFor, probes: DefaultProbes, probeTimeout: DefaultProbeTimeout}
 	for _, opt := range opts {
+		if opt == nil {
+			c.problems.Check("option", false, "Option", "nil", "must not be nil")
+			continue
+		}
 		opt(&c)
 	}
 	if c.rate == 0 && c.lastRate == 0 && c.consecutive == 0 {
@@ -61,9 +65,9 @@ func newConfig(opts []Option) config {
 
 // FailureRate opens the breaker when at least ratio of the calls in the window failed
 // and there were at least minCalls of them [0.5, 50, 10 s]. The rate divides failures
-// by successes and failures. ratio is above 0 and at most 1; the window is from
-// 10 ms to a day and slides in 10 slots, so a call counts for between nine tenths of it
-// and the whole.
+// by successes and failures; only a failure can open. ratio is above 0 and at most 1;
+// the window is from 10 ms to a day and slides in 10 slots, so a call counts for
+// between nine tenths of it and the whole.
 func FailureRate(ratio float64, minCalls int, window time.Duration) Option {
 	return func(c *config) {
 		c.rate, c.minCalls, c.window = ratio, minCalls, window
@@ -75,7 +79,7 @@ func FailureRate(ratio float64, minCalls int, window time.Duration) Option {
 
 // FailureRateOfLast is the same rule over the last calls instead of a window of time:
 // the breaker opens when at least ratio of the last calls failed. It judges as soon as
-// half of them (rounded up) are in.
+// half of them (rounded up) are in; only a failure can open.
 func FailureRateOfLast(ratio float64, calls int) Option {
 	return func(c *config) {
 		c.lastRate, c.lastCalls = ratio, calls

@@ -3,6 +3,7 @@ package breaker
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/stoic-go/stoic"
@@ -49,7 +50,7 @@ func (c *core) report(ctx context.Context, next stoic.Next, word uint64, v stoic
 
 func (c *core) deliver(ctx context.Context, next stoic.Next) {
 	if c.b.events.waiting() {
-		c.b.events.deliver(c.b, ctx, next)
+		c.b.events.deliver(ctx, c.b, next)
 	}
 }
 
@@ -94,10 +95,10 @@ func (c *core) admit(ctx context.Context, next stoic.Next, now time.Time) (word,
 		c.opener.Store(nil)
 	}
 	word = c.word.Load()
-	switch stateOf(word) {
-	case Closed:
+	if stateOf(word) == Closed {
 		return word, 0, nil
-	case Open: // gobreaker's clock is not there yet
+	}
+	if stateOf(word) == Open { // gobreaker's clock is not there yet
 		return 0, 0, c.b.rejectOpen(1)
 	}
 	if c.period != word {
@@ -154,8 +155,8 @@ func (c *core) runProbe(ctx context.Context, next stoic.Next, word, id uint64) e
 	return err
 }
 
-// settle ends a probe. One that is not out any more, because it hung or the state has
-// changed, is ignored.
+// settle ends a probe. One whose half-open period is over, because it hung or another
+// probe failed, is ignored.
 func (c *core) settle(ctx context.Context, next stoic.Next, word, id uint64, v stoic.Verdict) {
 	if c.end(word, id, &outcome{verdict: v, ctx: ctx, next: next}) {
 		c.deliver(ctx, next)
@@ -165,25 +166,16 @@ func (c *core) settle(ctx context.Context, next stoic.Next, word, id uint64, v s
 func (c *core) end(word, id uint64, o *outcome) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.word.Load() != word || !c.release(id) {
+	if c.word.Load() != word {
 		return false
 	}
-	switch o.verdict {
-	case stoic.Neutral:
+	c.probes = slices.DeleteFunc(c.probes, func(p probe) bool { return p.id == id })
+	if o.verdict == stoic.Neutral {
 		return false
-	case stoic.Success:
+	}
+	if o.verdict == stoic.Success {
 		c.won++
 	}
 	c.feedProbe(word, o)
 	return true
-}
-
-func (c *core) release(id uint64) bool {
-	for i, p := range c.probes {
-		if p.id == id {
-			c.probes = append(c.probes[:i], c.probes[i+1:]...)
-			return true
-		}
-	}
-	return false
 }

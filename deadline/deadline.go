@@ -2,6 +2,7 @@ package deadline
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stoic-go/stoic"
@@ -32,18 +33,19 @@ func (d *Deadline) Run(ctx context.Context, next stoic.Next) error {
 	if outer, ok := ctx.Deadline(); ok && !at.Before(outer) {
 		at, own = outer, false // equal: it is the caller's
 	}
-	c := newLazy(ctx, at)
+	c := newLazy(ctx, at, own)
 	defer c.end()
-	err := next.Do(c)
+	err := next.Do(c) //nolint:contextcheck // it derives from ctx
 	if err == nil || !own {
 		return err
 	}
 	return d.exceeded(ctx, c, next, err)
 }
 
-// exceeded wraps err if this layer's time ran out.
+// exceeded wraps err if this layer's time ran out. A caller who cancelled as well, in
+// either order, gets err as it is.
 func (d *Deadline) exceeded(ctx context.Context, c *lazy, next stoic.Next, err error) error {
-	if !c.expired() || stoic.VerdictOf(ctx, err) == stoic.Success {
+	if !c.expired() || errors.Is(ctx.Err(), context.Canceled) || stoic.VerdictOf(ctx, err) == stoic.Success {
 		return err
 	}
 	err = &ExceededError{Pipeline: next.Pipeline(), Limit: d.limit, Err: err}
@@ -51,24 +53,4 @@ func (d *Deadline) exceeded(ctx context.Context, c *lazy, next stoic.Next, err e
 		Kind: hooks.DeadlineExceeded, Policy: stoic.KindDeadline, Attempt: next.Attempt(), Delay: d.limit, Err: err,
 	})
 	return err
-}
-
-// Describe implements stoic.Describer.
-func (d *Deadline) Describe() stoic.Description {
-	return stoic.Description{
-		Kind:   stoic.KindDeadline,
-		Params: []stoic.Param{{Name: "limit", Value: d.limit}},
-	}
-}
-
-// Validate implements stoic.Validator.
-func (d *Deadline) Validate() error {
-	switch {
-	case !d.made:
-		return &stoic.InvalidError{Field: "Deadline{}", Reason: "must be made by deadline.New"}
-	case d.limit <= 0:
-		return &stoic.InvalidError{Field: "New", Value: d.limit, Reason: "must be positive; leave the layer out for no limit"}
-	default:
-		return nil
-	}
 }

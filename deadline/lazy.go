@@ -2,28 +2,33 @@ package deadline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // lazy is a context with a deadline that costs one allocation until somebody calls
-// Done. Then it makes a real one, and from there on everything goes to that: package
-// context must find its own type by Value, or every derived context costs a
-// goroutine.
+// Done, or sees it end. Then it makes a real one, and from there on everything goes
+// to that: what Err has said stays so, and package context must find its own type by
+// Value, or every derived context costs a goroutine.
 //
-// Until then Err compares the clock. The first error that Err returns is kept, so
-// that a cancel after the deadline, or the reverse, does not change it.
+// Until then Err looks at the parent and the clock, and the layer's return is a
+// flag. So a lazy context knows only what somebody looked for: if the parent and the
+// time ended before anybody looked, the reason is the parent's; if the layer returned
+// before anybody looked, it is Canceled.
 type lazy struct {
 	parent context.Context //nolint:containedctx // it is a context
 	at     time.Time       // never after the parent's deadline
+	own    bool            // at is earlier than the parent's: the parent will not end by then
 
-	real atomic.Pointer[realContext]
-	over atomic.Uint32 // one of the constants below; changes once, under mu
+	real  atomic.Pointer[realContext]
+	ended atomic.Bool // the layer returned while there was no real context; set under mu
 
 	mu   sync.Mutex
-	kids map[*lazy]struct{} // contexts whose real one skips this one; see realParent
+	kids []*lazy // contexts whose real one skips this one; see adopt
 }
 
 type realContext struct {
@@ -31,104 +36,95 @@ type realContext struct {
 	cancel          context.CancelFunc
 }
 
-const (
-	live      uint32 = iota
-	timeUp           // Err returned DeadlineExceeded before there was a real context
-	parentEnd        // Err returned the parent's
-	ended            // the layer returned
-)
-
-func newLazy(parent context.Context, at time.Time) *lazy {
-	return &lazy{parent: parent, at: at}
+func newLazy(parent context.Context, at time.Time, own bool) *lazy {
+	return &lazy{parent: parent, at: at, own: own}
 }
 
 func (c *lazy) Deadline() (time.Time, bool) { return c.at, true }
 
-// Value goes to the real context also when this one is over, so that context.Cause
-// finds the cause that belongs to what Err says.
-func (c *lazy) Value(key any) any {
-	if c.over.Load() != live {
-		return c.force().Value(key)
-	}
-	if r := c.real.Load(); r != nil {
-		return r.Value(key)
-	}
-	return c.parent.Value(key)
-}
+func (c *lazy) Done() <-chan struct{} { return c.force().Done() }
 
 func (c *lazy) Err() error {
 	if r := c.real.Load(); r != nil {
 		return r.Err()
 	}
-	state := c.state()
-	if state == live && c.over.Load() == live {
-		return nil
-	}
-	return c.settle(state)
-}
-
-// settle makes state the reason why the context is over, unless there is one.
-func (c *lazy) settle(state uint32) error {
-	c.mu.Lock()
-	if c.real.Load() == nil && c.over.Load() == live {
-		c.over.Store(state)
-	}
-	over := c.over.Load()
-	c.mu.Unlock()
-
-	switch over {
-	case live: // there is a real context by now
-		return c.real.Load().Err()
-	case timeUp:
-		return context.DeadlineExceeded
-	case parentEnd:
-		return c.parent.Err()
-	default:
+	if c.ended.Load() {
 		return context.Canceled
 	}
+	over := c.look()
+	if over == nil {
+		return nil
+	}
+	return c.settle(over).Err()
 }
+
+// Value asks a context that is over for the real one: context.Cause must find the
+// cause that belongs to what Err says.
+func (c *lazy) Value(key any) any {
+	r := c.real.Load()
+	if r == nil && c.ended.Load() {
+		r = c.force()
+	}
+	if r != nil {
+		return r.Value(key)
+	}
+	return c.parent.Value(key)
+}
+
+// String names the context as those of package context do: with no more of the
+// parent than its name, which may have fields that change.
+func (c *lazy) String() string {
+	parent := fmt.Sprintf("%T", c.parent)
+	if s, ok := c.parent.(fmt.Stringer); ok {
+		parent = s.String()
+	}
+	return fmt.Sprintf("%s.WithDeadline(%s [%s])", parent, c.at, time.Until(c.at))
+}
+
+// look returns nil while the context is live, and else one that a real context can
+// derive from to be over for the same reason. Lazy contexts around it that nobody
+// waits on are skipped: their deadline is not earlier, so what counts is whether
+// their layer has returned, and who is around them.
+func (c *lazy) look() *overContext {
+	parent, timed := c.around((*lazy).unused)
+	if err := parent.Err(); err != nil {
+		return &overContext{Context: parent, err: err}
+	}
+	if timed && !time.Now().Before(c.at) {
+		return &overContext{Context: context.WithoutCancel(parent), err: context.DeadlineExceeded}
+	}
+	return nil
+}
+
+// around returns the nearest context around c that skip refuses or that is not
+// lazy, and whether c must keep the time: its deadline is earlier than that one's.
+func (c *lazy) around(skip func(*lazy) bool) (parent context.Context, timed bool) {
+	parent, timed = c.parent, c.own
+	for {
+		outer, ok := parent.(*lazy)
+		if !ok || !skip(outer) {
+			return parent, timed
+		}
+		parent, timed = outer.parent, timed || outer.own //nolint:fatcontext // it goes outwards
+	}
+}
+
+func (c *lazy) unused() bool { return c.real.Load() == nil && !c.ended.Load() }
 
 // expired reports whether the time is up and nothing else ended the context before.
 // The clock counts even if the timer has not fired yet: an operation may go by
 // Deadline and give up first.
 func (c *lazy) expired() bool {
-	switch c.Err() {
-	case nil:
-		return !time.Now().Before(c.at)
-	case context.DeadlineExceeded:
-		return true
-	default:
-		return false
-	}
+	err := c.Err()
+	return (err == nil || errors.Is(err, context.DeadlineExceeded)) && !time.Now().Before(c.at)
 }
-
-// state is what the context is now, if nobody has seen it end before. Lazy
-// contexts around it that nobody waits on are skipped: their deadline is not
-// earlier, so what counts is whether their layer has returned, and who is around
-// them.
-func (c *lazy) state() uint32 {
-	parent := c.parent
-	for {
-		outer, ok := parent.(*lazy)
-		if !ok || outer.real.Load() != nil || outer.over.Load() != live {
-			break
-		}
-		parent = outer.parent
-	}
-	switch {
-	case parent.Err() != nil:
-		return parentEnd
-	case !time.Now().Before(c.at):
-		return timeUp
-	default:
-		return live
-	}
-}
-
-func (c *lazy) Done() <-chan struct{} { return c.force().Done() }
 
 // force returns the real context, and makes it if there is none.
-func (c *lazy) force() *realContext {
+func (c *lazy) force() *realContext { return c.settle(nil) }
+
+// settle returns the real context. If there is none, it makes one that is over as
+// the given context is; with nil, one that is as the layer is.
+func (c *lazy) settle(over *overContext) *realContext {
 	if r := c.real.Load(); r != nil {
 		return r
 	}
@@ -137,80 +133,65 @@ func (c *lazy) force() *realContext {
 	if r := c.real.Load(); r != nil {
 		return r
 	}
-	r := c.makeReal()
-	c.real.Store(r)
-	return r
-}
-
-// String names the context as those of package context do.
-func (c *lazy) String() string {
-	return fmt.Sprintf("%v.WithDeadline(%s)", c.parent, c.at)
-}
-
-// makeReal agrees with what Err has said so far. mu is held.
-func (c *lazy) makeReal() *realContext {
 	var r realContext
-	switch c.over.Load() {
-	case timeUp: // also when the parent was cancelled since
-		r.Context, r.cancel = context.WithDeadline(context.WithoutCancel(c.parent), c.at)
-	case parentEnd:
-		r.Context, r.cancel = context.WithCancel(c.parent)
-	case ended:
+	switch {
+	case c.ended.Load():
 		r.Context, r.cancel = context.WithCancel(context.WithoutCancel(c.parent))
 		r.cancel()
+	case over != nil:
+		r.Context, r.cancel = context.WithCancel(over)
 	default:
-		r.Context, r.cancel = context.WithDeadline(c.realParent(), c.at)
+		r.Context, r.cancel = c.derive()
 	}
+	c.real.Store(&r)
 	return &r
 }
 
-// realParent is the context that the real one derives from. A lazy context around
-// this one has no earlier deadline, so while nobody waits on it, it can be skipped,
-// and one timer serves both. It then ends its kids when its layer returns: normally
-// they have ended before, but middleware may run what is inside it detached.
-func (c *lazy) realParent() context.Context {
-	parent := c.parent
-	for {
-		outer, ok := parent.(*lazy)
-		if !ok || !outer.adopt(c) {
-			return parent
-		}
-		parent = outer.parent
+// derive makes a live context that ends with the parent or when the time is up. Who
+// keeps the time matters: the caller's deadline may have a cause. mu is held; locks
+// are taken from the inner to the outer.
+func (c *lazy) derive() (context.Context, context.CancelFunc) {
+	parent, timed := c.around(func(outer *lazy) bool { return outer.adopt(c) })
+	if timed {
+		return context.WithDeadline(parent, c.at)
 	}
+	return context.WithCancel(parent)
 }
 
 // adopt registers kid to be ended with c, unless c has a real context or is over.
+// A lazy context around another one has no earlier deadline, so while nobody waits
+// on it, it can be skipped, and one timer serves both. Normally its kids end before
+// it, but middleware may run what is inside it detached.
 func (c *lazy) adopt(kid *lazy) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.real.Load() != nil || c.over.Load() != live {
+	if !c.unused() {
 		return false
 	}
-	if c.kids == nil {
-		c.kids = make(map[*lazy]struct{})
-	}
-	c.kids[kid] = struct{}{}
+	c.kids = append(c.kids, kid)
 	return true
 }
 
 func (c *lazy) forget(kid *lazy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.kids, kid)
+	if i := slices.Index(c.kids, kid); i >= 0 {
+		c.kids = slices.Delete(c.kids, i, i+1)
+	}
 }
 
 // end makes the context done. The layer calls it when it returns, panics or exits.
 func (c *lazy) end() {
 	c.mu.Lock()
 	r := c.real.Load()
-	if r == nil && c.over.Load() == live {
-		c.over.Store(ended)
+	if r == nil {
+		c.ended.Store(true)
 	}
 	kids := c.kids
 	c.kids = nil
 	c.mu.Unlock()
 
-	for kid := range kids {
+	for _, kid := range kids {
 		kid.force().cancel() // force waits for a Done that is just making it
 	}
 	if r == nil {
@@ -220,4 +201,19 @@ func (c *lazy) end() {
 	for outer, ok := c.parent.(*lazy); ok; outer, ok = outer.parent.(*lazy) {
 		outer.forget(c)
 	}
+}
+
+// overContext is done with err, also where the context that it stands for has not
+// closed its Done yet. Its cause is that of Context, or err.
+type overContext struct {
+	context.Context //nolint:containedctx // it is a context
+	err             error
+}
+
+func (c *overContext) Err() error { return c.err }
+
+func (c *overContext) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
 }

@@ -35,7 +35,7 @@ func say(format string, args ...any) {
 // run makes the calls that a stack with stoic.Observe(h) makes when the first
 // attempt of a call fails and the second succeeds.
 func run(h hooks.Hook) {
-	op := hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Name: "payments", Attempt: 1}
+	op := hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Operation: "payments", Attempt: 1}
 	ctx := h.Start(context.Background(), op)
 	h.Event(ctx, hooks.Event{
 		Kind: hooks.Retry, Pipeline: "payments", Operation: "payments", Policy: "retry",

@@ -22,7 +22,8 @@ import (
 // [Observe]: https://pkg.go.dev/github.com/stoic-go/stoic#Observe
 type Hook interface {
 	// Start says that a call or an attempt begins. The context that it returns
-	// is used for everything inside; it must be ctx or derive from it.
+	// is used for everything inside; it must be ctx or derive from it. Nil is read as
+	// ctx.
 	Start(ctx context.Context, op Op) context.Context
 
 	// End says that it is over. It is called exactly once for each Start that
@@ -30,7 +31,9 @@ type Hook interface {
 	// Start returned, op the same value.
 	End(ctx context.Context, op Op, res Result)
 
-	// Event says that a policy decided something at this moment.
+	// Event says that a policy decided something at this moment. ctx is that of the call
+	// or attempt which it concerns; it may be done, and the event of a breaker's state
+	// change may come after the End of the call that caused it.
 	Event(ctx context.Context, e Event)
 }
 
@@ -72,10 +75,10 @@ func (k OpKind) String() string {
 
 // Op is what begins and ends. The same value is given to Start and End.
 type Op struct {
-	Kind     OpKind
-	Pipeline string // the name given to stoic.New
-	Name     string // the operation: stoic.WithOperation, else the pipeline's name
-	Attempt  int    // the number of the attempt, from 1; above 1 it is a resend
+	Kind      OpKind
+	Pipeline  string // the name given to stoic.New
+	Operation string // stoic.WithOperation, else the pipeline's name
+	Attempt   int    // the number of the attempt, from 1; above 1 it is a resend
 }
 
 // Outcome says how a call or an attempt ended.
@@ -117,7 +120,7 @@ type Result struct {
 	Outcome  Outcome
 	Err      error         // what the layer returned; with Succeeded it may be a benign error
 	Panic    any           // the value of the panic, with Panicked
-	Duration time.Duration // from Start to End
+	Duration time.Duration // from Start to End; 0 where another hook's Start failed
 }
 
 // EventKind is what happened.
@@ -139,8 +142,9 @@ const (
 	// Reason its error type ("circuit_open", "budget_exhausted", …).
 	Reject
 
-	// StateChange: a breaker went from From to To. Delivered in order, after the
-	// change, to the hooks around the call that caused it. Err is nil.
+	// StateChange: a breaker went from From to To, each one of the State constants.
+	// Delivered in order, after the change, to the hooks around the call that caused
+	// it, whose Attempt it was. Reason is "forced" when the breaker was told to.
 	StateChange
 
 	// DeadlineExceeded: a deadline's own time ran out. Delay is its length, Err
@@ -183,8 +187,15 @@ type Event struct {
 	Delay     time.Duration // Retry: the wait that follows; DeadlineExceeded: the limit
 	Err       error
 	Reason    string // GaveUp: a Stop constant; Reject: the error type
-	From, To  string // StateChange: "closed", "open" or "half-open"
+	From, To  string // StateChange: State constants
 }
+
+// The states of a breaker: the values of Event.From and Event.To for [StateChange].
+const (
+	StateClosed   = "closed"
+	StateHalfOpen = "half-open"
+	StateOpen     = "open"
+)
 
 // Why a retry gave up: the values of Event.Reason for [GaveUp].
 const (

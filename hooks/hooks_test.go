@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	call    = hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Name: "refund", Attempt: 1}
-	attempt = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Name: "refund", Attempt: 2}
+	call    = hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Operation: "refund", Attempt: 1}
+	attempt = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Operation: "refund", Attempt: 2}
 )
 
 // spy is a hook that writes its name and the method to a journal shared with

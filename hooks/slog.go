@@ -48,7 +48,7 @@ func (h *slogHook) End(ctx context.Context, op Op, res Result) {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 7)
-	attrs = append(attrs, slog.String("pipeline", op.Pipeline), slog.String("operation", op.Name))
+	attrs = append(attrs, slog.String("pipeline", op.Pipeline), slog.String("operation", op.Operation))
 	if op.Attempt > 0 {
 		attrs = append(attrs, slog.Int("attempt", op.Attempt))
 	}
@@ -118,7 +118,7 @@ func eventLevel(e Event) slog.Level {
 	switch {
 	case e.Kind == GaveUp && !ordinary(e):
 		return slog.LevelWarn
-	case e.Kind == StateChange && e.To == "open":
+	case e.Kind == StateChange && e.To == StateOpen:
 		return slog.LevelWarn
 	case e.Kind == StateChange:
 		return slog.LevelInfo

@@ -199,7 +199,7 @@ func TestSlogEnd(t *testing.T) {
 		},
 		{
 			"unknown",
-			hooks.Op{Kind: 200, Pipeline: "payments", Name: "refund"},
+			hooks.Op{Kind: 200, Pipeline: "payments", Operation: "refund"},
 			hooks.Result{},
 			`level=DEBUG msg="stoic: ended" ` + where + "outcome=unknown duration=0s",
 		},

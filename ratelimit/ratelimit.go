@@ -42,8 +42,7 @@ var (
 // that is zero, negative, NaN or infinite is refused by stoic.New, as is a burst
 // below 1, which would never let a call pass.
 func New(limit rate.Limit, burst int, opts ...Option) *Limiter {
-	l := From(rate.NewLimiter(limit, burst), opts...)
-	return l
+	return From(rate.NewLimiter(limit, burst), opts...)
 }
 
 // From makes a limiter that takes its tokens from an existing one.
@@ -55,8 +54,12 @@ func From(limiter *rate.Limiter, opts ...Option) *Limiter {
 	return l
 }
 
-// Per is the limit of n calls in d, spread evenly: Per(100, time.Minute).
+// Per is the limit of n calls in d, spread evenly: Per(100, time.Minute). Without a
+// positive d it is no limit that New accepts.
 func Per(n int, d time.Duration) rate.Limit {
+	if d <= 0 {
+		return rate.Limit(math.NaN()) // not n/d: both may be negative
+	}
 	return rate.Limit(float64(n) / d.Seconds())
 }
 
@@ -101,42 +104,74 @@ func (l *Limiter) Run(ctx context.Context, next stoic.Next) error {
 
 // wait returns nil when the call has a token.
 func (l *Limiter) wait(ctx context.Context) *stoic.Rejection {
-	now := time.Now()
-	need := l.untilToken(now)
-	left := time.Duration(math.MaxInt64)
-	if deadline, ok := ctx.Deadline(); ok {
-		left = deadline.Sub(now)
-	}
-	switch {
-	case l.maxWait <= 0:
-		return limited(need)
-	case need >= left:
-		return tooLate(need)
-	case need > l.maxWait:
-		return limited(need)
+	until, rejection := l.plan(ctx)
+	if rejection != nil {
+		return rejection
 	}
 	// Others may have taken tokens since: the limiter decides, by this deadline.
-	err := l.limiter.WaitN(waitContext{Context: ctx, until: now.Add(min(l.maxWait, left-1))}, 1)
+	err := l.limiter.WaitN(waitContext{Context: ctx, until: until}, 1) //nolint:contextcheck // it derives from ctx
 	if done := stoic.ContextError(ctx); done != nil {
 		return ended(done)
 	}
-	if err != nil {
-		return limited(l.untilToken(time.Now()))
+	if err == nil {
+		return nil
 	}
-	return nil
+	if _, rejection = l.plan(ctx); rejection != nil {
+		return rejection
+	}
+	_, after := l.untilToken(time.Now())
+	return limited(after)
 }
 
-// untilToken is how long it takes until there is a token, without taking one.
-func (l *Limiter) untilToken(now time.Time) time.Duration {
-	missing := 1 - l.limiter.TokensAt(now)
+// plan returns when a wait must be over, or the rejection of one that cannot be.
+func (l *Limiter) plan(ctx context.Context) (until time.Time, rejection *stoic.Rejection) {
+	now := time.Now()
+	need, after := l.untilToken(now)
+	longest := l.maxWait
+	if deadline, ok := ctx.Deadline(); ok && l.maxWait > 0 {
+		left := deadline.Sub(now)
+		if need >= left {
+			return until, tooLate(after)
+		}
+		longest = min(longest, left-1)
+	}
+	if l.maxWait <= 0 || need > longest || need == never {
+		return until, limited(after)
+	}
+	return now.Add(longest), nil
+}
+
+const (
+	// never is the time until a token where there will be none: somebody changed a
+	// limiter that is shared by From.
+	never = time.Duration(math.MaxInt64)
+
+	// slack, in tokens, is more than what float64 loses of one: at one call in 50
+	// days that is a nanosecond, and a caller who waited RetryAfter was refused again.
+	slack = 1e-15
+)
+
+// untilToken takes no token. need is how long x/time would wait for one, after how
+// long another call must wait to be sure to find one, 0 if that is not known.
+func (l *Limiter) untilToken(now time.Time) (need, after time.Duration) {
 	limit := float64(l.limiter.Limit())
-	if missing <= 0 || limit <= 0 {
-		return 0
+	if limit <= 0 || l.limiter.Burst() < 1 {
+		return never, 0
 	}
-	if d := missing / limit * float64(time.Second); d < math.MaxInt64 {
-		return time.Duration(d)
+	missing := max(0, 1-l.limiter.TokensAt(now))
+	after = seconds((missing + slack) / limit)
+	if after == never {
+		return never, 0
 	}
-	return math.MaxInt64
+	return seconds(missing / limit), max(after, 1)
+}
+
+// seconds saturates at never.
+func seconds(s float64) time.Duration {
+	if ns := s * float64(time.Second); ns < float64(never) {
+		return time.Duration(ns)
+	}
+	return never
 }
 
 // waitContext is the caller's context with an earlier deadline, which x/time only
@@ -169,52 +204,4 @@ func ended(err error) *stoic.Rejection {
 	return &stoic.Rejection{
 		Policy: stoic.KindRateLimit, Reason: "the context ended while waiting for a token: " + err.Error(), Err: err, Type: kind,
 	}
-}
-
-// Describe implements stoic.Describer.
-func (l *Limiter) Describe() stoic.Description {
-	d := stoic.Description{Kind: stoic.KindRateLimit}
-	if l.limiter == nil {
-		return d
-	}
-	var limit any = float64(l.limiter.Limit())
-	if l.limiter.Limit() == rate.Inf {
-		limit = "unlimited"
-	}
-	d.Params = []stoic.Param{{Name: "per second", Value: limit}, {Name: "burst", Value: l.limiter.Burst()}}
-	if l.maxWait > 0 {
-		d.Params = append(d.Params, stoic.Param{Name: "max wait", Value: l.maxWait})
-	}
-	return d
-}
-
-// Identity implements stoic.Identifier: the bucket is the state.
-func (l *Limiter) Identity() any {
-	if l.limiter == nil {
-		return nil
-	}
-	return l.limiter
-}
-
-// Validate implements stoic.Validator.
-func (l *Limiter) Validate() error {
-	if l.limiter == nil {
-		return &stoic.InvalidError{Field: "Limiter", Value: "nil", Reason: "must be made by ratelimit.New, or by From with a limiter"}
-	}
-	errs := []error{l.problems.Err()}
-	limit, burst := l.limiter.Limit(), l.limiter.Burst()
-	switch f := float64(limit); {
-	case limit == rate.Inf:
-		return errors.Join(errs...)
-	case math.IsNaN(f) || math.IsInf(f, 0) || f <= 0:
-		errs = append(errs, &stoic.InvalidError{
-			Field: "limit", Value: f, Reason: "must be a positive, finite number of calls a second; rate.Inf is no limit",
-		})
-	}
-	if burst < 1 {
-		errs = append(errs, &stoic.InvalidError{
-			Field: "burst", Value: burst, Reason: "must be at least 1, or no call could ever pass",
-		})
-	}
-	return errors.Join(errs...)
 }

@@ -30,7 +30,7 @@ func WithBackoff(b Backoff) Option {
 	return func(r *Retry) {
 		r.backoff = b
 		f, isFunc := b.(BackoffFunc)
-		r.problems.Check("backoff", b != nil && !(isFunc && f == nil), "WithBackoff", "nil", "needs a Backoff")
+		r.problems.Check("backoff", b != nil && (!isFunc || f != nil), "WithBackoff", "nil", "needs a Backoff")
 	}
 }
 

@@ -142,14 +142,30 @@ func hintOf(err error) (time.Duration, bool) {
 }
 
 // notExecuted reports whether err proves that the operation was not executed: it
-// was never connected, or somebody who knows says so.
+// was never connected, or somebody who knows says so. Of the errors of several
+// endpoints, joined, one failed dial proves nothing when another got further.
 func notExecuted(err error) bool {
-	if _, ok := errors.AsType[*notExecutedError](err); ok {
-		return true
+	proven, doubted := evidence(err)
+	return proven && !doubted
+}
+
+// evidence looks for errors that prove that nothing was executed, and for those of a
+// connection that was made.
+func evidence(err error) (proven, doubted bool) {
+	//nolint:errorlint // the whole tree is walked here, and errors.As would stop at the first
+	switch e := err.(type) {
+	case *notExecutedError, *net.DNSError:
+		return true, false
+	case *net.OpError:
+		dial := e.Op == "dial" || e.Op == "proxyconnect"
+		return dial, !dial
+	case interface{ Unwrap() error }:
+		return evidence(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, branch := range e.Unwrap() {
+			p, d := evidence(branch)
+			proven, doubted = proven || p, doubted || d
+		}
 	}
-	if dial, ok := errors.AsType[*net.OpError](err); ok && (dial.Op == "dial" || dial.Op == "proxyconnect") {
-		return true
-	}
-	_, ok := errors.AsType[*net.DNSError](err)
-	return ok
+	return proven, doubted
 }

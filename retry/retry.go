@@ -15,7 +15,7 @@ import (
 // state between calls: one value serves any number of pipelines and goroutines.
 // Make it with [New]; the zero value is refused by stoic.New.
 type Retry struct {
-	made          bool
+	made, valid   bool
 	maxAttempts   int // math.MaxInt with Unlimited
 	backoff       Backoff
 	retryable     func(error) bool // nil: the default
@@ -45,8 +45,13 @@ func New(opts ...Option) *Retry {
 		rand:          random,
 	}
 	for _, opt := range opts {
+		if opt == nil {
+			r.problems.Check("option", false, "New", "nil", "an option is nil")
+			continue
+		}
 		opt(r)
 	}
+	r.valid = r.problems.Err() == nil
 	return r
 }
 
@@ -62,6 +67,9 @@ func Do(ctx context.Context, fn stoic.Func, opts ...Option) error {
 
 // Run is called by the stack.
 func (r *Retry) Run(ctx context.Context, next stoic.Next) error {
+	if !r.valid {
+		return r.Validate() // a layer that stoic.New has not seen
+	}
 	err := next.Do(ctx)
 	if err == nil {
 		return nil
@@ -84,6 +92,9 @@ type loop struct {
 func (r *Retry) again(ctx context.Context, next stoic.Next, err error) error {
 	l := loop{Retry: r, next: next, first: next.Attempt()}
 	if l.first > 1 && !r.allowNested {
+		if stoic.VerdictOf(ctx, err) == stoic.Success { // an answer: nothing failed
+			return err
+		}
 		next.Emit(ctx, hooks.Event{Kind: hooks.NestedRetry, Policy: stoic.KindRetry, Attempt: l.first, Err: err})
 		return err
 	}
@@ -100,9 +111,7 @@ func (r *Retry) again(ctx context.Context, next stoic.Next, err error) error {
 		if stop.why != "" {
 			return l.giveUp(ctx, err, stop)
 		}
-		if err = result; err == nil {
-			return nil
-		}
+		err = result
 	}
 }
 

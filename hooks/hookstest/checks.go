@@ -33,11 +33,11 @@ var errProbe = errors.New("hookstest: the operation failed")
 type contextKey struct{}
 
 func call() hooks.Op {
-	return hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Name: "charge", Attempt: 1}
+	return hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Operation: "charge", Attempt: 1}
 }
 
 func attempt(n int) hooks.Op {
-	return hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Name: "charge", Attempt: n}
+	return hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Operation: "charge", Attempt: n}
 }
 
 func retried(n int) hooks.Event {

@@ -59,7 +59,7 @@ func (e Entry) String() string {
 		return eventLine(e.Event)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s", e.Method, e.Op.Kind, place(e.Op.Pipeline, e.Op.Name))
+	fmt.Fprintf(&b, "%s %s %s", e.Method, e.Op.Kind, place(e.Op.Pipeline, e.Op.Operation))
 	number(&b, e.Op.Attempt)
 	if e.Method == End {
 		fmt.Fprintf(&b, " %s", e.Result.Outcome)

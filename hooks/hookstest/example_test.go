@@ -14,7 +14,7 @@ func ExampleRecorder() {
 	var r hookstest.Recorder
 
 	// A stack with stoic.Observe(&r) makes these calls.
-	op := hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Name: "payments", Attempt: 1}
+	op := hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Operation: "payments", Attempt: 1}
 	ctx := r.Start(context.Background(), op)
 	r.Event(ctx, hooks.Event{
 		Kind: hooks.Retry, Pipeline: "payments", Operation: "payments", Policy: "retry",

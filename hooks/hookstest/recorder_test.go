@@ -15,9 +15,9 @@ import (
 
 var (
 	errBoom = errors.New("boom")
-	call    = hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Name: "refund", Attempt: 1}
-	first   = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Name: "refund", Attempt: 1}
-	second  = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Name: "refund", Attempt: 2}
+	call    = hooks.Op{Kind: hooks.KindCall, Pipeline: "payments", Operation: "refund", Attempt: 1}
+	first   = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Operation: "refund", Attempt: 1}
+	second  = hooks.Op{Kind: hooks.KindAttempt, Pipeline: "payments", Operation: "refund", Attempt: 2}
 	failed  = hooks.Result{Outcome: hooks.Failed, Err: errBoom, Duration: time.Second}
 	success = hooks.Result{Outcome: hooks.Succeeded, Duration: time.Second}
 	retried = hooks.Event{
@@ -230,7 +230,7 @@ func TestEntryString(t *testing.T) {
 	}{
 		{hookstest.Entry{}, "unknown unknown "},
 		{
-			hookstest.Entry{Method: hookstest.Start, Op: hooks.Op{Kind: hooks.KindCall, Pipeline: "p", Name: "p", Attempt: 1}},
+			hookstest.Entry{Method: hookstest.Start, Op: hooks.Op{Kind: hooks.KindCall, Pipeline: "p", Operation: "p", Attempt: 1}},
 			"start call p #1",
 		},
 		{
