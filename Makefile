@@ -60,7 +60,7 @@ bench: ## the benchmarks of the library (BENCH=regexp selects)
 .PHONY: cover
 cover: ## test coverage: a profile and the total, in .tmp/
 	@mkdir -p "$(TMP)"
-	@pkgs=$$(go list ./... | grep -v /examples/ | paste -s -d , -) && \
+	@pkgs=$$(go list ./... | grep -v /examples | paste -s -d , -) && \
 		go test -covermode=atomic -coverpkg="$$pkgs" -coverprofile="$(TMP)/cover.out" ./...
 	@go tool cover -func="$(TMP)/cover.out" > "$(TMP)/cover.txt"
 	@tail -n 1 "$(TMP)/cover.txt"
