@@ -23,11 +23,11 @@ const (
 func (s State) String() string {
 	switch s {
 	case Closed:
-		return "closed"
+		return hooks.StateClosed
 	case HalfOpen:
-		return "half-open"
+		return hooks.StateHalfOpen
 	case Open:
-		return "open"
+		return hooks.StateOpen
 	default:
 		return "unknown"
 	}

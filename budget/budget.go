@@ -80,6 +80,10 @@ func Window(d time.Duration) Option {
 func New(opts ...Option) *Budget {
 	b := &Budget{ratio: DefaultRatio, minPerSecond: DefaultMinPerSecond, span: DefaultWindow, start: time.Now()}
 	for _, opt := range opts {
+		if opt == nil {
+			b.problems.Check("option", false, "Option", "nil", "must not be nil")
+			continue
+		}
 		opt(b)
 	}
 	if b.problems.Err() == nil {

@@ -29,6 +29,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		{"window too short", budget.Window(9 * time.Millisecond), "Window(9ms): must be from 10ms to 24h"},
 		{"window zero", budget.Window(0), "Window(0s): must be from 10ms to 24h"},
 		{"window negative", budget.Window(-time.Second), "Window(-1s): must be from 10ms to 24h"},
+		{"nil option", nil, "Option(nil): must not be nil"},
 		{"window too long", budget.Window(25 * time.Hour), "Window(25h0m0s): must be from 10ms to 24h"},
 	}
 	for _, tt := range tests {

@@ -19,6 +19,10 @@ func TestWaitMustBePositive(t *testing.T) {
 	}
 }
 
+func TestNilOptionIsRefused(t *testing.T) {
+	invalid(t, ratelimit.New(1, 1, nil), "Option", "nil")
+}
+
 func TestLastOptionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tests := []struct {

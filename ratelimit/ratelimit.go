@@ -49,6 +49,10 @@ func New(limit rate.Limit, burst int, opts ...Option) *Limiter {
 func From(limiter *rate.Limiter, opts ...Option) *Limiter {
 	l := &Limiter{limiter: limiter}
 	for _, opt := range opts {
+		if opt == nil {
+			l.problems.Check("option", false, "Option", "nil", "must not be nil")
+			continue
+		}
 		opt(l)
 	}
 	return l

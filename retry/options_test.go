@@ -39,7 +39,7 @@ func TestInvalidOptions(t *testing.T) {
 		{retry.MaxRetryAfter(-time.Second), "MaxRetryAfter(-1s): must be positive"},
 		{retry.Sleep(nil), "Sleep(nil): needs a function that waits"},
 		{retry.Rand(nil), "Rand(nil): needs a function that returns a number in [0, 1)"},
-		{nil, "New(nil): an option is nil"},
+		{nil, "Option(nil): must not be nil"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestAllMistakesInOneError(t *testing.T) {
 		field, _, _ := strings.Cut(strings.TrimPrefix(line, "pay: layer 1 (retry): "), ":")
 		fields = append(fields, field)
 	}
-	equal(t, "fields", strings.Join(fields, " "), "MaxAttempts(0) Constant(-1ns) New(nil) If(nil) MaxRetryAfter(0s)")
+	equal(t, "fields", strings.Join(fields, " "), "MaxAttempts(0) Constant(-1ns) Option(nil) If(nil) MaxRetryAfter(0s)")
 }
 
 func TestRetryThatNewDidNotMakeIsInvalid(t *testing.T) {

@@ -46,7 +46,7 @@ func New(opts ...Option) *Retry {
 	}
 	for _, opt := range opts {
 		if opt == nil {
-			r.problems.Check("option", false, "New", "nil", "an option is nil")
+			r.problems.Check("option", false, "Option", "nil", "must not be nil")
 			continue
 		}
 		opt(r)
