@@ -137,6 +137,26 @@ func TestCallersDeadlineNeedsNoTimer(t *testing.T) {
 	})
 }
 
+// Nor is it this context's to say that the time is up: who keeps it has the cause.
+func TestCallersDeadlineIsKeptByTheCaller(t *testing.T) {
+	parent, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the caller's")
+	looks, waits := newLazy(parent, time.Now(), false), newLazy(parent, time.Now(), false)
+	if err := looks.Err(); err != nil {
+		t.Errorf("Err() = %v, want nil until the caller's context ends", err)
+	}
+	_ = waits.Done()
+	if err := waits.Err(); err != nil {
+		t.Errorf("Err() = %v, want nil until the caller's context ends", err)
+	}
+	cancel(cause)
+	for _, c := range []*lazy{looks, waits} {
+		if err := c.Err(); !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(c), cause) {
+			t.Errorf("Err() = %v, Cause = %v", err, context.Cause(c))
+		}
+	}
+}
+
 // The timer may fire a little late: the clock counts.
 func TestExpiredBeforeTheTimerFires(t *testing.T) {
 	c := newLazy(t.Context(), time.Now().Add(time.Hour), true)

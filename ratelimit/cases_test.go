@@ -94,6 +94,7 @@ func TestC42_RateThatMeansNothingIsInvalid(t *testing.T) {
 	t.Run("set to 0 later", func(t *testing.T) {
 		for _, change := range []func(l *rate.Limiter){
 			func(l *rate.Limiter) { l.SetLimit(0) },
+			func(l *rate.Limiter) { l.SetLimit(-1) },
 			func(l *rate.Limiter) { l.SetBurst(0) },
 		} {
 			for _, maxWait := range []time.Duration{time.Minute, math.MaxInt64} {

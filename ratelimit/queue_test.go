@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -143,6 +144,64 @@ func arrivals(t *testing.T, rng *rand.Rand, p *stoic.Pipeline) []time.Duration {
 	wg.Wait()
 	slices.Sort(admitted)
 	return admitted
+}
+
+// overtaken is a context in whose Done somebody else takes a token: after the limiter
+// has looked, and before it waits.
+type overtaken struct {
+	context.Context
+	take func()
+}
+
+func (c *overtaken) Done() <-chan struct{} {
+	c.take()
+	return c.Context.Done()
+}
+
+func TestOvertakenBetweenLookAndWait(t *testing.T) {
+	const sec = time.Second
+	tests := []struct {
+		name          string
+		max, deadline time.Duration
+		admitted      bool
+		tooLate       bool
+	}{
+		{"still fits", time.Minute, time.Minute, true, false},
+		{"just before the deadline", time.Minute, 2*sec + 1, true, false},
+		{"now at the deadline", time.Minute, 2 * sec, false, true},
+		{"now after the deadline", time.Minute, 2*sec - 1, false, true},
+		{"now max", 2 * sec, time.Minute, true, false},
+		{"now longer than max", 2*sec - 1, time.Minute, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := empty(1)
+				ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
+				defer cancel()
+				take := sync.OnceFunc(func() { limiter.Reserve() })
+				o := newOp(succeed)
+				err := single(limiter, ratelimit.Wait(tt.max)).Do(&overtaken{ctx, take}, o.run)
+				if tt.admitted {
+					if err != nil {
+						t.Error(err)
+					}
+					o.want(t, 2*sec)
+					return
+				}
+				o.want(t)
+				o.elapsed(t, 0)
+				wantTokens(t, limiter, -1) // that of the other one
+				wantIs(t, err, ratelimit.ErrLimited)
+				if got := errors.Is(err, context.DeadlineExceeded); got != tt.tooLate {
+					t.Errorf("matches DeadlineExceeded: %v, want %v", got, tt.tooLate)
+				}
+				if after, ok := rejection(t, err).RetryAfter(); !ok || after != 2*sec {
+					t.Errorf("RetryAfter = %v, %v; want 2s", after, ok)
+				}
+			})
+		})
+	}
 }
 
 // Others may take the token between the look and the wait: then the limiter decides.

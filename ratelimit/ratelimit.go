@@ -167,7 +167,7 @@ func (l *Limiter) untilToken(now time.Time) (need, after time.Duration) {
 	if after == never {
 		return never, 0
 	}
-	return seconds(missing / limit), max(after, 1)
+	return seconds(missing / limit), after
 }
 
 // seconds saturates at never.

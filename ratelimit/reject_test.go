@@ -138,6 +138,20 @@ func TestHugeWaits(t *testing.T) {
 	}
 }
 
+// Whoever does not want to wait has no deadline that is too short.
+func TestRejectDoesNotLookAtTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		err := single(empty(1)).Do(ctx, succeed)
+		wantIs(t, err, ratelimit.ErrLimited)
+		wantNot(t, err, context.DeadlineExceeded)
+		if got := rejection(t, err).ErrorType(); got != "rate_limited" {
+			t.Errorf("type is %q", got)
+		}
+	})
+}
+
 // A retry outside, which is told to retry rejections, waits as long as the limiter says.
 func TestRejectionTellsARetryWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -168,6 +168,16 @@ func TestOnlyTheNearestBudgetIsAsked(t *testing.T) {
 	outer.check(t, 1, 0)
 }
 
+func TestRetryInsideAResendPaysToo(t *testing.T) {
+	b := newBudget(100)
+	p := plain(t, b, retry.New(retry.MaxAttempts(2), retry.Constant(0)),
+		retry.New(retry.AllowNested(), retry.MaxAttempts(2), retry.Constant(0)))
+	op := newOp(errBoom)
+	identical(t, p.Do(t.Context(), op.run), errBoom)
+	equal(t, "calls", op.calls(), 4)
+	b.check(t, 3, 0)
+}
+
 func TestRefusalIsReportedOnce(t *testing.T) {
 	p, rec := stack(t, newBudget(1), retry.New(retry.Constant(0)))
 	err := p.Do(t.Context(), newOp(errBoom).run)
