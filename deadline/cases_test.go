@@ -3,7 +3,6 @@ package deadline_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,7 +131,7 @@ func TestC17_ZeroAndNegativeAreInvalid(t *testing.T) {
 func TestC18_LateResultLeaksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := stoic.MustNew("payments", deadline.New(10*time.Millisecond))
-		before := runtime.NumGoroutine()
+		before := bubbleGoroutines()
 		var wg sync.WaitGroup
 		for i := range 1000 {
 			wg.Go(func() {
@@ -160,9 +159,7 @@ func TestC18_LateResultLeaksNothing(t *testing.T) {
 		wg.Wait()
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		if got := runtime.NumGoroutine(); got > before {
-			t.Errorf("%d goroutines, %d before", got, before)
-		}
+		wantGoroutines(t, before)
 	})
 }
 

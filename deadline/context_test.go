@@ -3,7 +3,6 @@ package deadline_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -176,7 +175,7 @@ func TestDerivedContextsCostNoGoroutine(t *testing.T) {
 		layers := []stoic.Policy{deadline.New(time.Minute), deadline.New(time.Second)}
 		capture(t.Context(), t, func(ctx context.Context) error {
 			_ = ctx.Done()
-			before := runtime.NumGoroutine()
+			before := bubbleGoroutines()
 			for range 100 {
 				child, cancel := context.WithCancel(ctx)
 				defer cancel()
@@ -186,9 +185,7 @@ func TestDerivedContextsCostNoGoroutine(t *testing.T) {
 				defer context.AfterFunc(ctx, func() {})()
 			}
 			synctest.Wait()
-			if got := runtime.NumGoroutine(); got != before {
-				t.Errorf("%d goroutines, %d before", got, before)
-			}
+			wantGoroutines(t, before)
 			return nil
 		}, layers...)
 	})

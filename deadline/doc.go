@@ -12,7 +12,8 @@
 //
 // When its own time ran out, the error is an [*ExceededError]: it matches
 // [ErrExceeded], context.DeadlineExceeded and the operation's error. The caller's
-// own deadline passes through unchanged, and a cancel is never [ErrExceeded].
+// own deadline passes through unchanged, and a cancel is never [ErrExceeded], also
+// when the time ran out as well.
 //
 // # The context
 //
@@ -20,4 +21,8 @@
 // place in the tree of contexts until somebody calls Done. Nested deadlines then
 // share one timer. context.Cause, context.AfterFunc and derived contexts work as
 // with context.WithDeadline. When the layer returns, its context is done.
+//
+// What nobody looked at in time, it cannot know: if the parent and the time ended
+// before anybody called Err or Done, the reason is the parent's, whichever was first;
+// and if the layer returned before, it is context.Canceled.
 package deadline

@@ -1,8 +1,10 @@
 package deadline_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -127,6 +129,20 @@ func capture(parent context.Context, t *testing.T, fn stoic.Func, layers ...stoi
 		return fn(ctx)
 	})
 	return got
+}
+
+// bubbleGoroutines counts the goroutines of the synctest bubble. Those of the runtime
+// come and go.
+func bubbleGoroutines() int {
+	stacks := make([]byte, 1<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("synctest bubble"))
+}
+
+func wantGoroutines(t *testing.T, want int) {
+	t.Helper()
+	if got := bubbleGoroutines(); got != want {
+		t.Errorf("%d goroutines, want %d", got, want)
+	}
 }
 
 // exceeded returns the ExceededError in err.

@@ -156,7 +156,7 @@ func TestC82_CancelledCallsLeaveNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := stoic.MustNew("payments",
 			retry.New(retry.MaxAttempts(3), retry.Constant(time.Hour)), deadline.New(time.Minute))
-		before, start := runtime.NumGoroutine(), time.Now()
+		before, start := bubbleGoroutines(), time.Now()
 		seen := make([]context.Context, 10_000)
 		var wg sync.WaitGroup
 		for i := range seen {
@@ -181,8 +181,6 @@ func TestC82_CancelledCallsLeaveNoTimer(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if got := runtime.NumGoroutine(); got > before {
-			t.Errorf("%d goroutines, %d before", got, before)
-		}
+		wantGoroutines(t, before)
 	})
 }

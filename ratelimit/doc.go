@@ -12,9 +12,10 @@
 //
 // # Errors
 //
-// [ErrLimited], as a *stoic.Rejection: the call was not made. A wait that cannot fit
-// the context's deadline fails at once, takes nothing, and matches
-// context.DeadlineExceeded as well. When the context ends during the wait, the
+// [ErrLimited], as a *stoic.Rejection: the call was not made. Its RetryAfter is the
+// time until a token is there: who waits that long finds it, unless somebody else took
+// it. A wait that cannot fit the context's deadline fails at once, takes nothing, and
+// matches context.DeadlineExceeded as well. When the context ends during the wait, the
 // rejection matches the context's error and cause, and not [ErrLimited]; the token
 // goes back as far as x/time can: the last waiter's does, one in the middle does not.
 package ratelimit
