@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/stoic-go/stoic/hooks"
 )
@@ -29,6 +30,7 @@ type layer struct {
 	policy Policy
 	desc   Description
 	within string // the nested pipeline that it came from, or ""
+	spins  bool   // it runs what is inside again after a refusal; see Pipeline.stack
 }
 
 func (l layer) label() string {
@@ -40,9 +42,17 @@ func (l layer) label() string {
 		s += fmt.Sprintf(" %q", l.desc.Name)
 	}
 	if l.within != "" {
-		s += " of " + l.within
+		s += " of " + printable(l.within)
 	}
 	return s
+}
+
+// printable is name, quoted if it would break a line or be misread.
+func printable(name string) string {
+	if quoted := strconv.Quote(name); quoted[1:len(quoted)-1] != name {
+		return quoted
+	}
+	return name
 }
 
 // New makes a pipeline of layers, outermost first. The name is that of the

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -35,9 +37,10 @@ const (
 // opaque, and the numbers of the stack are lower bounds. Describe is called by New,
 // once, and must return the same facts on every call.
 //
-// A Describer of [KindRetry] may also have a method Retries(error) bool, which
-// reports whether it would run what is inside again after that error: Vet asks it
-// about the refusals of the layers inside.
+// A layer of [KindRetry] makes attempts: it must hand [Next.WithAttempt] down for each
+// run after the first, and ask [Next.Budget] before it. It may have a method
+// Retries(error) bool, which reports whether it would run what is inside again after
+// that error: Explain and Vet ask it about the refusals of the layers inside.
 type Describer interface {
 	Policy
 	Describe() Description
@@ -63,6 +66,15 @@ type Identifier interface {
 // Description is what a layer says about itself: facts, not prose. A field that is
 // zero says that there is nothing of the kind: a layer that runs what is inside
 // once, waits for nothing and never refuses needs only a Kind.
+//
+// Explain and Vet read these Params, of the kinds that have them. Numbers may have any
+// type of number; all are optional, and others are shown only.
+//
+//	retry      backoff (string): "no jitter" and "constant" come back together
+//	budget     ratio, min per second (numbers), window (time.Duration), withdraw only (bool)
+//	breaker    consecutive failures; failure rate, min calls, window;
+//	           failure rate of last, last calls; open for (time.Duration), probes
+//	ratelimit  per second, burst (numbers)
 type Description struct {
 	Kind   string  // one of the Kind constants, or a word of its own
 	Name   string  // its own name where it has one
@@ -77,10 +89,8 @@ type Description struct {
 	OnlyFirst bool
 
 	// Waits is the most that the layer waits by itself before each run: Waits[0] before
-	// the first, and the last entry before all further ones. MaxWait is the sum over one
-	// call, [Forever] without a limit.
-	Waits   []time.Duration
-	MaxWait time.Duration
+	// the first, and the last entry before all further ones.
+	Waits []time.Duration
 
 	// MaxHint is the longest wait before a further run that an error may ask for instead
 	// of the one in Waits.
@@ -98,6 +108,20 @@ type Description struct {
 	Opaque bool
 }
 
+// MaxWait is the most that the layer waits by itself in one call: the sum of the waits
+// before its runs, [Forever] without a limit.
+func (d Description) MaxWait() time.Duration {
+	var total time.Duration
+	listed := min(d.runs(), len(d.Waits))
+	for k := range listed {
+		total = addTime(total, d.waitBefore(k+1))
+	}
+	if further := d.runs() - listed; listed > 0 && further > 0 {
+		total = addTime(total, mulTime(further, d.waitBefore(d.runs())))
+	}
+	return total
+}
+
 // Param is one setting of a layer.
 type Param struct {
 	Name  string
@@ -112,11 +136,17 @@ func (p Param) String() string {
 	return fmt.Sprintf("%s %v", p.Name, p.Value)
 }
 
-// MarshalJSON writes a duration as its text, "1.5s".
+// MarshalJSON writes a duration as its text, "1.5s", as it does a number that JSON does
+// not have.
 func (p Param) MarshalJSON() ([]byte, error) {
 	value := p.Value
-	if d, ok := value.(time.Duration); ok {
-		value = d.String()
+	switch v := value.(type) {
+	case time.Duration:
+		value = v.String()
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			value = fmt.Sprint(v)
+		}
 	}
 	return json.Marshal(struct {
 		Name  string `json:"name"`
@@ -135,6 +165,23 @@ func param[T any](d Description, name string) (value T, ok bool) {
 	return value, false
 }
 
+// number is param for a number of any type.
+func number(d Description, name string) (n float64, ok bool) {
+	value, _ := param[any](d, name)
+	switch v := reflect.ValueOf(value); {
+	case value == nil:
+		return 0, false
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanUint():
+		return float64(v.Uint()), true
+	case v.CanFloat():
+		return v.Float(), true
+	default:
+		return 0, false
+	}
+}
+
 // runs is MaxRuns with its zero value read.
 func (d Description) runs() int { return max(1, d.MaxRuns) }
 
@@ -148,7 +195,9 @@ func (d Description) waitBefore(k int) time.Duration {
 
 func describe(p Policy) Description {
 	if d, ok := p.(Describer); ok {
-		return d.Describe()
+		desc := d.Describe()
+		desc.Params, desc.Waits = slices.Clone(desc.Params), slices.Clone(desc.Waits)
+		return desc
 	}
 	return Description{Kind: KindOpaque, Opaque: true}
 }

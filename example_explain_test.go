@@ -30,15 +30,15 @@ func ExamplePipeline_Explain() {
 	//     Makes up to 3 attempts, waiting up to 100ms, 200ms between them (full jitter).
 	//   4 breaker "payments"
 	//     Sees every attempt, and opening ends the retry: in a total outage it opens after 10 attempts
-	//     (50 % of at least 50 in 10s, or 10 in a row), which are 4 calls at least; it refuses for 5s,
+	//     (50 % of at least 50 in 10s, or 10 in a row), that is at least 4 calls; it refuses for 5s,
 	//     and then 1 probe of 1 attempt.
 	//   5 deadline
 	//     Ends each attempt after 500ms, which is a failure for the layers outside.
 	// worst case of one call
 	//     attempts  3
 	//     time      1.8s; without the deadlines, 3 × the operation and 300ms of waiting
-	//     hints     2s, if every error asks for the longest wait that is heeded
-	// load per call in a total outage, before a breaker opens
+	//     hints     2s, if errors ask for longer waits (RetryAfter)
+	// load per call in a total outage, before a breaker opens or a limit refuses
 	//     3 without a budget; 1 + min(2, 0.1 + 1/r) at r calls a second
 	//     1.2 at 10 calls/s, 1.11 at 100 calls/s, 1.101 at 1000 calls/s
 }
@@ -55,7 +55,7 @@ func ExamplePipeline_Vet() {
 	}
 	// Output:
 	// backoff-exceeds-deadline
-	//   why: the waits alone can pass the deadline of 2s: attempt 3 may not happen even if each one fails at once.
+	//   why: the waits alone can pass the deadline of 2s: attempt 3 may not happen even if each one before fails at once.
 	//   fix: make fewer attempts, wait less, or allow more time.
 	// retry-without-budget
 	//   why: in a total outage it sends 3 times the load.

@@ -3,6 +3,7 @@ package stoic
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type LayerExplanation struct {
 	Params   []Param `json:"params,omitempty"`
 	Sentence string  `json:"sentence"`
 	Opaque   bool    `json:"opaque,omitempty"`
+	Repeats  bool    `json:"repeats,omitempty"` // it may run what is inside more than once
 }
 
 // WorstCase is the most that one call does. It holds for an operation that honours its
@@ -38,7 +40,8 @@ type WorstCase struct {
 
 	// Time is the most a call takes, when every attempt ends at the last moment of its
 	// deadline and every wait is at its ceiling; [Forever] without a limit. TimeHinted is
-	// the same when each error also asks for the longest wait that is heeded.
+	// the same when each error also asks for the longest wait that is heeded; a retry that
+	// tries refusals again heeds what those ask for, also in Time.
 	Time       time.Duration
 	TimeHinted time.Duration
 
@@ -64,15 +67,18 @@ type TooLate struct {
 }
 
 // Outage is the load that the stack sends per call while every attempt fails at once: 1
-// is one attempt per call. A breaker that opens and a deadline that comes first make it
-// less.
+// is one attempt per call. A breaker that opens, a limit that refuses and a deadline that
+// comes first make it less. The calls a second are those of all stacks that share the
+// budget.
 type Outage struct {
 	WithoutBudget float64  // +Inf without a limit
-	Formula       string   // with the budget, at r calls a second: "1 + min(2, 0.1 + 1/r)"
+	Formula       string   // with the budget, at r calls a second: "1 + min(2, 0.1 + 1/r)", in whole retries per window
 	At            []LoadAt // with the budget, at 10, 100 and 1000 calls a second
 
-	// AtMost says that the numbers with the budget are upper bounds: a budget around an
-	// inner retry, when it refuses, ends the outer one too.
+	// AtMost says that the numbers with the budget are upper bounds, and may be far above
+	// what happens: a budget around an inner retry, when it refuses, ends the outer one
+	// too; a layer may send fewer copies than it could; a budget does not say what it
+	// grants.
 	AtMost bool
 
 	// Budgeted says that a budget limits retries.
@@ -88,12 +94,13 @@ type LoadAt struct {
 // Explain says what the stack does. It reads only what New has kept; calls cost nothing
 // for it.
 func (p *Pipeline) Explain() Explanation {
-	s := stack(p.layers)
+	s := p.stack()
 	e := Explanation{Pipeline: p.name, Worst: s.worst(), Outage: s.explainOutage()}
 	for i, l := range s {
 		e.Layers = append(e.Layers, LayerExplanation{
 			Number: i + 1, Kind: l.desc.Kind, Name: l.desc.Name, Within: l.within,
-			Params: l.desc.Params, Sentence: s.sentence(i), Opaque: l.desc.Opaque,
+			Params: slices.Clone(l.desc.Params), Sentence: s.sentence(i), Opaque: l.desc.Opaque,
+			Repeats: l.desc.runs() > 1,
 		})
 		e.LowerBounds = e.LowerBounds || l.desc.Opaque
 	}
@@ -110,7 +117,7 @@ func (s stack) worst() WorstCase {
 		TimeHinted: s.time(0, firstAttempt, hinted),
 		Waits:      s.time(0, firstAttempt, timing{}),
 	}
-	for _, i := range s.each(KindRetry) {
+	for _, i := range s.retries() {
 		if late, ok := s.tooLate(i); ok {
 			w.TooLate = append(w.TooLate, late)
 		}
@@ -123,7 +130,7 @@ func (s stack) tooLate(i int) (TooLate, bool) {
 	for _, atOnce := range []bool{true, false} {
 		t := timing{operation: Forever, deadlines: true}
 		if atOnce {
-			t = timing{}
+			t.operation = 0
 		}
 		if from, limit := s.firstTooLate(i, t); from > 0 {
 			return TooLate{Layer: i + 1, From: from, To: s[i].desc.runs(), Deadline: limit, FailingAtOnce: atOnce}, true
@@ -134,9 +141,11 @@ func (s stack) tooLate(i int) (TooLate, bool) {
 
 func (s stack) explainOutage() Outage {
 	terms := s.outage()
-	o := Outage{WithoutBudget: float64(s.attempts(0, firstAttempt)), Formula: terms.formula(), AtMost: terms.atMost, Budgeted: terms.budgeted()}
-	if s.attempts(0, firstAttempt) == Unlimited {
-		o.WithoutBudget = math.Inf(1)
+	o := Outage{
+		WithoutBudget: countOf(s.attempts(0, firstAttempt)),
+		Formula:       terms.formula(),
+		AtMost:        terms.atMost,
+		Budgeted:      terms.budgeted(),
 	}
 	for _, rate := range []float64{10, 100, 1000} {
 		o.At = append(o.At, LoadAt{Rate: rate, Load: terms.load(rate)})

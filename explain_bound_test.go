@@ -175,22 +175,16 @@ func checkWorst(t *testing.T, p *stoic.Pipeline, worst stoic.WorstCase, name str
 	if took > worst.TimeHinted {
 		t.Errorf("%s: took %s, above the worst case of %s with hints", name, took, worst.TimeHinted)
 	}
-	if !asksForWait(p, name) && took > worst.Time {
+	if !asksForWait(name) && took > worst.Time {
 		t.Errorf("%s: took %s, above the worst case of %s", name, took, worst.Time)
 	}
-	if without := worst.Waits + time.Duration(worst.Attempts)*operationTime; !asksForWait(p, name) && took > without && worst.Time == stoic.Forever {
+	if without := worst.Waits + time.Duration(worst.Attempts)*operationTime; !asksForWait(name) && took > without && worst.Time == stoic.Forever {
 		t.Errorf("%s: took %s, above %d operations and the waits: %s", name, took, worst.Attempts, without)
 	}
 }
 
-// asksForWait reports whether the operation's error asks for a wait, or a refusal that
-// a retry accepts does.
-func asksForWait(p *stoic.Pipeline, operation string) bool {
-	for _, f := range p.Vet() {
-		if f.Code == stoic.RetryOfRejections {
-			return true
-		}
-	}
+// asksForWait reports whether the operation's error asks for a wait.
+func asksForWait(operation string) bool {
 	return operation == "fails at once, and asks for a long wait" || operation == "takes its time, and asks for a long wait"
 }
 
@@ -332,15 +326,23 @@ func TestTooLate(t *testing.T) {
 		},
 		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(second))},
-			"[attempt 3601 of layer 2, and all after it: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
+			"[attempt 3601 and all further ones of layer 2: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
 		},
 		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(7*second))}, // 515 · 7 s > 3600 s
-			"[attempt 516 of layer 2, and all after it: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
+			"[attempt 516 and all further ones of layer 2: the deadline of 1h0m0s comes first even if each one before fails at once, when the waits are at their ceilings]",
 		},
 		{
 			[]stoic.Policy{deadline.New(time.Hour), retry.New(retry.Unlimited(), retry.Constant(0)), deadline.New(1)},
-			"[attempt 3600000000001 of layer 2, and all after it: the deadline of 1h0m0s comes first if each one before takes all its time]",
+			"[attempt 3600000000001 and all further ones of layer 2: the deadline of 1h0m0s comes first if each one before takes all its time]",
+		},
+		{ // the limiter's wait is cut by the deadline around it: 3 · 100 ms + 300 ms
+			[]stoic.Policy{deadline.New(second), retry.New(retry.NoJitter(100*time.Millisecond, second)), deadline.New(100 * time.Millisecond), ratelimit.New(1, 1, ratelimit.Wait(500*time.Millisecond))},
+			"[]",
+		},
+		{ // the outer deadline leaves less than the inner one allows
+			[]stoic.Policy{deadline.New(10 * second), ratelimit.New(1, 1, ratelimit.Wait(9*second)), deadline.New(5 * second), retry.New(retry.Constant(2 * second))},
+			"[attempts 2 to 3 of layer 4: the deadline of 10s comes first even if each one before fails at once, when the waits are at their ceilings]",
 		},
 		{
 			[]stoic.Policy{deadline.New(second), ratelimit.New(1, 1, ratelimit.Wait(900*time.Millisecond)), retry.New(retry.Constant(100 * time.Millisecond))},

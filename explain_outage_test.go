@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,13 +60,46 @@ var outageStacks = []struct {
 	{"a budget for each retry", func() []stoic.Policy {
 		return []stoic.Policy{budget.New(), again(4), budget.New(budget.Ratio(0.5), budget.MinPerSecond(0)), again(3)}
 	}, 6, "1 + min(3, 0.1 + 1/r) + min(2, 0.5)", true},
-	{"a budget that the stack only draws on", func() []stoic.Policy {
-		return []stoic.Policy{budget.New().WithdrawOnly(), again(3)}
-	}, 3, "1 + min(2, 1/r)", false},
+	{"a budget of a quarter over a short window", func() []stoic.Policy {
+		return []stoic.Policy{budget.New(budget.Ratio(0.25), budget.MinPerSecond(0.9), budget.Window(time.Second)), again(3)}
+	}, 3, "1 + min(2, 0.25 + 0.9/r)", false},
+	{"a budget whose window holds less than a retry", func() []stoic.Policy {
+		return []stoic.Policy{budget.New(budget.Ratio(0), budget.MinPerSecond(0.05)), again(3)}
+	}, 3, "1 + min(2, 0.05/r)", false},
+	{"a retry of one attempt", func() []stoic.Policy { return []stoic.Policy{again(1)} }, 1, "1", false},
+	{"copies inside the retry", func() []stoic.Policy {
+		return []stoic.Policy{budget.New(), again(3), copies{2}}
+	}, 6, "2 + 2·min(2, 0.1 + 1/r)", true},
+	{"copies outside the retry", func() []stoic.Policy {
+		return []stoic.Policy{copies{2}, budget.New(), again(3)}
+	}, 6, "2 + min(4, 0.2 + 1/r)", true},
+	{"copies, no budget", func() []stoic.Policy { return []stoic.Policy{copies{2}, again(3)} }, 6, "2 + 4", true},
+	{"a budget that does not say what it grants", func() []stoic.Policy {
+		return []stoic.Policy{silentBudget{}, again(3)}
+	}, 3, "1 + 2", true},
 	{"unlimited attempts on a budget", func() []stoic.Policy {
 		return []stoic.Policy{budget.New(budget.Ratio(0.3)), retry.New(retry.Unlimited(), retry.Constant(0))}
 	}, math.Inf(1), "1 + 0.3 + 1/r", false},
 }
+
+// copies is a third-party layer that sends each call so many times.
+type copies struct{ n int }
+
+func (c copies) Run(ctx context.Context, next stoic.Next) (err error) {
+	for range c.n {
+		err = next.Do(ctx)
+	}
+	return err
+}
+
+func (c copies) Describe() stoic.Description { return stoic.Description{Kind: "copies", MaxRuns: c.n} }
+
+// silentBudget is a third-party budget that does not describe itself.
+type silentBudget struct{}
+
+func (silentBudget) Run(ctx context.Context, next stoic.Next) error { return next.Do(ctx) }
+func (silentBudget) Reserve() (stoic.Ticket, error)                 { return 0, nil }
+func (silentBudget) Refund(stoic.Ticket)                            {}
 
 func again(attempts int, opts ...retry.Option) *retry.Retry {
 	return retry.New(append(opts, retry.MaxAttempts(attempts), retry.Constant(0))...)
@@ -99,6 +133,62 @@ func TestOutageLoadIsTrue(t *testing.T) {
 	}
 }
 
+// A budget that another stack feeds grants what that one's requests allow.
+func TestOutageLoadOfASharedBudgetIsTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := budget.New()
+		client := stoic.MustNew("client", shared.WithdrawOnly(), again(3))
+		service := stoic.MustNew("service", shared, again(1))
+		attempts := 0
+		for range 10000 {
+			_ = service.Do(t.Context(), func(ctx context.Context) error {
+				return client.Do(ctx, func(context.Context) error {
+					attempts++
+					return errOperation
+				})
+			})
+			time.Sleep(time.Millisecond)
+		}
+		want := client.Explain().Outage.At[2].Load
+		if got := float64(attempts) / 10000; math.Abs(got-want) > 0.01*want {
+			t.Errorf("sent %.4f attempts a call, explained are %.4f", got, want)
+		}
+	})
+}
+
+// With a budget inside, a breaker that counts calls opens below θ^(1/A), as it says.
+func TestBreakerOutsideRetryWithBudget(t *testing.T) {
+	run := func(t *testing.T, f float64, layers ...stoic.Policy) (state breaker.State, says string) {
+		synctest.Test(t, func(t *testing.T) {
+			b := breaker.New("b", breaker.FailureRate(0.5, 50, 10*time.Second))
+			p := stoic.MustNew("p", append([]stoic.Policy{b}, layers...)...)
+			r := rand.New(rand.NewPCG(1, 2))
+			for range 5000 {
+				_ = p.Do(t.Context(), func(context.Context) error {
+					if r.Float64() < f {
+						return errOperation
+					}
+					return nil
+				})
+				if state = b.State(); state != breaker.Closed {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			says = p.Explain().Layers[0].Sentence
+		})
+		return state, says
+	}
+	const between = "a rate of 0.5 is reached when attempts fail at between 0.5 and 0.5^(1/3) = 0.794, by what the budget grants"
+	const only = "a rate of 0.5 is reached only when attempts fail at 0.5^(1/3) = 0.794"
+	if state, says := run(t, 0.6, budget.New(), again(3)); state != breaker.Open || !strings.Contains(says, between) {
+		t.Errorf("with a budget: %s, %q", state, says)
+	}
+	if state, says := run(t, 0.6, again(3)); state != breaker.Closed || !strings.Contains(says, only) {
+		t.Errorf("without a budget: %s, %q", state, says)
+	}
+}
+
 func sendInOutage(t *testing.T, p *stoic.Pipeline, calls int, rate float64) (attempts int) {
 	t.Helper()
 	every := time.Duration(float64(time.Second) / rate)
@@ -125,17 +215,17 @@ func TestBreakerSentenceIsTrue(t *testing.T) {
 		{
 			"inside, defaults",
 			[]stoic.Policy{again(3), breaker.New("b")},
-			4, 10, 1, "after 10 attempts (50 % of at least 50 in 10s, or 10 in a row), which are 4 calls at least",
+			4, 10, 1, "after 10 attempts (50 % of at least 50 in 10s, or 10 in a row), that is at least 4 calls",
 		},
 		{
 			"inside, rate",
 			[]stoic.Policy{again(5), breaker.New("b", breaker.FailureRate(0.5, 50, 10*time.Second))},
-			10, 50, 1, "after 50 attempts (50 % of at least 50 in 10s), which are 10 calls at least",
+			10, 50, 1, "after 50 attempts within 10s (50 % of at least 50 in 10s), that is at least 10 calls",
 		},
 		{
 			"inside, rate of the last calls",
 			[]stoic.Policy{again(5), breaker.New("b", breaker.FailureRateOfLast(0.5, 99))},
-			10, 50, 1, "after 50 attempts (50 % of the last 99), which are 10 calls at least",
+			10, 50, 1, "after 50 attempts (50 % of the last 99), that is at least 10 calls",
 		},
 		{
 			"outside, defaults",

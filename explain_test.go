@@ -31,7 +31,6 @@ func (hedge) Describe() stoic.Description {
 		Kind: "hedge", Name: "search", MaxRuns: 2,
 		Params:  []stoic.Param{{Name: "after", Value: 50 * time.Millisecond}},
 		Waits:   []time.Duration{0, 50 * time.Millisecond},
-		MaxWait: 50 * time.Millisecond,
 		Refusal: &stoic.Rejection{Policy: "hedge"},
 	}
 }

@@ -37,7 +37,7 @@ func wrap(b *strings.Builder, first, further, text string) {
 // String prints the explanation for a terminal.
 func (e Explanation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, outermost first\n", e.Pipeline, plural(len(e.Layers), "layer"))
+	fmt.Fprintf(&b, "%s: %s, outermost first\n", printable(e.Pipeline), plural(len(e.Layers), "layer"))
 	for _, l := range e.Layers {
 		fmt.Fprintf(&b, "%3d %s\n", l.Number, l.heading())
 		wrap(&b, "    ", "    ", l.Sentence)
@@ -48,7 +48,7 @@ func (e Explanation) String() string {
 	}
 	fmt.Fprintf(&b, "worst case of one call%s\n", atLeast)
 	e.Worst.print(&b)
-	fmt.Fprintf(&b, "load per call in a total outage, before a breaker opens%s\n", atLeast)
+	fmt.Fprintf(&b, "load per call in a total outage, before a breaker opens or a limit refuses%s\n", atLeast)
 	e.Outage.print(&b)
 	return b.String()
 }
@@ -59,7 +59,7 @@ func (l LayerExplanation) heading() string {
 		text += fmt.Sprintf(" %q", l.Name)
 	}
 	if l.Within != "" {
-		text += " of " + l.Within
+		text += " of " + printable(l.Within)
 	}
 	return text
 }
@@ -68,7 +68,7 @@ func (w WorstCase) print(b *strings.Builder) {
 	fmt.Fprintf(b, "    attempts  %s\n", countText(w.Attempts))
 	fmt.Fprintf(b, "    time      %s; without the deadlines, %s\n", timeText(w.Time), w.withoutDeadlines())
 	if w.TimeHinted != w.Time {
-		fmt.Fprintf(b, "    hints     %s, if every error asks for the longest wait that is heeded\n", timeText(w.TimeHinted))
+		fmt.Fprintf(b, "    hints     %s, if errors ask for longer waits (RetryAfter)\n", timeText(w.TimeHinted))
 	}
 	for _, t := range w.TooLate {
 		wrap(b, "    too late  ", "              ", t.String())
@@ -91,14 +91,18 @@ func (w WorstCase) withoutDeadlines() string {
 
 // String says which attempts cannot happen, and why.
 func (t TooLate) String() string {
-	which := fmt.Sprintf("attempts %d to %d", t.From, t.To)
+	return fmt.Sprintf("%s of layer %d: %s", t.which(), t.Layer, t.why())
+}
+
+func (t TooLate) which() string {
 	switch t.To {
 	case t.From:
-		which = fmt.Sprintf("attempt %d", t.From)
+		return fmt.Sprintf("attempt %d", t.From)
 	case Unlimited:
-		return fmt.Sprintf("attempt %d of layer %d, and all after it: %s", t.From, t.Layer, t.why())
+		return fmt.Sprintf("attempt %d and all further ones", t.From)
+	default:
+		return fmt.Sprintf("attempts %d to %d", t.From, t.To)
 	}
-	return fmt.Sprintf("%s of layer %d: %s", which, t.Layer, t.why())
 }
 
 func (t TooLate) why() string {
@@ -116,7 +120,7 @@ func (o Outage) print(b *strings.Builder) {
 		b.WriteString("    1: nothing is retried\n")
 		return
 	case !o.Budgeted:
-		fmt.Fprintf(b, "    %s: no budget limits the retries\n", without)
+		fmt.Fprintf(b, "    %s: no budget limits it\n", without)
 		return
 	}
 	at := make([]string, len(o.At))
@@ -147,7 +151,7 @@ func timeText(d time.Duration) string {
 
 func loadText(f float64) string {
 	if math.IsInf(f, 1) {
-		return "without a limit"
+		return "unlimited"
 	}
 	return fmt.Sprintf("%.4g", f)
 }
@@ -163,7 +167,7 @@ func (e Explanation) Mermaid() string {
 		id := fmt.Sprintf("l%d", l.Number)
 		fmt.Fprintf(&b, "    %s[%s]\n", id, mermaidText(l.heading()+"\n"+l.Sentence))
 		fmt.Fprintf(&b, "    %s --> %s\n", above, id)
-		if l.Kind == KindRetry {
+		if l.Repeats {
 			fmt.Fprintf(&b, "    %s -. again .-> %s\n", id, id)
 		}
 		above = id

@@ -12,9 +12,8 @@ import (
 type Func func(ctx context.Context) error
 
 // A Policy is one layer of a stack. Run calls next under the policy and returns
-// its error, or the policy's own. It may call next never, once or several times,
-// but a layer that calls it more than once says so with [KindRetry] in its
-// [Description].
+// its error, or the policy's own. It may call next never, once or several times. A
+// layer that makes attempts is a [Describer] of [KindRetry]; see there what is its part.
 //
 // A Policy is used by many calls at once and must be safe for concurrent use. It
 // may also implement [Describer], [Validator] and [Identifier].

@@ -58,23 +58,31 @@ func (s stack) deadlineSentence(i int) string {
 }
 
 func (s stack) budgetSentence(i int) string {
-	ratio, perSecond, ok := s.grants(i)
+	d := s[i].desc
+	ratio, perSecond, ok := grants(d)
 	if !ok {
 		return "Limits the retries inside it; by how much it does not say."
 	}
-	text := fmt.Sprintf("Grants a retry for each %.4g requests", 1/ratio)
-	switch {
-	case ratio == 0 && perSecond == 0:
+	window, known := param[time.Duration](d, "window")
+	if ratio == 0 && (perSecond == 0 || known && perSecond*window.Seconds() < 1) {
 		return "Grants no retry at all."
-	case ratio == 0:
-		text = "Grants no share of the requests as retries"
-	case ratio == 1:
-		text = "Grants a retry for each request"
+	}
+	text := "Grants "
+	if elsewhere, _ := param[bool](d, "withdraw only"); elsewhere {
+		text = "Draws on a budget that counts its requests elsewhere, and grants "
+	}
+	switch ratio {
+	case 0:
+		text += "no share of the requests as retries"
+	case 1:
+		text += "a retry for each request"
+	default:
+		text += fmt.Sprintf("a retry for each %.4g requests", 1/ratio)
 	}
 	if perSecond > 0 {
 		text += fmt.Sprintf(", and %.4g a second whatever the requests", perSecond)
 	}
-	if window, ok := param[time.Duration](s[i].desc, "window"); ok {
+	if known {
 		text += fmt.Sprintf(", over %s", window)
 	}
 	return text + "."
@@ -105,19 +113,21 @@ func (s stack) retrySentence(i int) string {
 func (s stack) waitsInWords(i int) string {
 	d := s[i].desc
 	backoff, _ := param[string](d, "backoff")
-	if len(d.Waits) == 0 {
+	if d.Opaque {
 		return fmt.Sprintf("with waits of its own (%s)", backoff)
 	}
-	further := min(d.runs(), len(d.Waits)) - 1
+	further := d.runs() - 1
 	var waits []string
+	total := time.Duration(0)
 	for k := range min(further, 3) {
+		total += d.waitBefore(k + 2)
 		waits = append(waits, d.waitBefore(k+2).String())
 	}
-	if d.runs()-1 > len(waits) {
-		waits = append(waits, "…")
-	}
-	if d.MaxWait == 0 {
+	if total == 0 {
 		return "without a wait between them"
+	}
+	if further > len(waits) {
+		waits = append(waits, "…")
 	}
 	text := "waiting up to " + strings.Join(waits, ", ") + " between them"
 	if backoff == "no jitter" || backoff == "constant" {
@@ -131,24 +141,37 @@ func (s stack) waitsInWords(i int) string {
 
 func (s stack) breakerSentence(i int) string {
 	d := s[i].desc
-	nested := s.inRetry(i)
-	if s.hasRetry(i) {
-		if nested {
-			return "Sees what the retry inside makes of an attempt: " + s.countsCalls(i)
-		}
+	inside := s.inRetry(i)
+	switch {
+	case s.hasRetry(i) && inside:
+		return "Sees what the retry inside makes of an attempt: " + s.countsCalls(i)
+	case s.hasRetry(i):
 		return "Sees whole calls: " + s.countsCalls(i)
 	}
 	text, unit := "Sees every call", "call"
-	if nested {
+	if inside {
 		text, unit = "Sees every attempt, and opening ends the retry", "attempt"
-	}
-	if n := opensAfter(d); n > 0 {
-		text += fmt.Sprintf(": in a total outage it opens after %s (%s)", plural(n, unit), rulesInWords(d))
-		if per := s[:i].attempts(0, firstAttempt); nested && per > 1 && per < Unlimited {
-			text += fmt.Sprintf(", which are %s at least", plural((n+per-1)/per, "call"))
+		if s.refusalsRetried(i) {
+			text = "Sees every attempt; a retry outside tries its refusals again"
 		}
 	}
-	return text + s.opened(d, 1, unit)
+	if n, within := opensAfter(d); n > 0 {
+		text += fmt.Sprintf(": in a total outage it opens after %s%s (%s)", plural(n, unit), within, rulesInWords(d))
+		if per := s[:i].attempts(0, firstAttempt); inside && per > 1 && per < Unlimited {
+			text += fmt.Sprintf(", that is at least %s", plural((n+per-1)/per, "call"))
+		}
+	}
+	return text + opened(d, 1, unit)
+}
+
+// refusalsRetried reports whether a retry outside layer i retries its refusals.
+func (s stack) refusalsRetried(i int) bool {
+	for k := range i {
+		if s.retriesRefusal(k, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // countsCalls is what a breaker outside a retry means.
@@ -160,18 +183,30 @@ func (s stack) countsCalls(i int) string {
 		call = "attempt of the retry outside"
 	}
 	if per == Unlimited {
-		return "a failure counts once per " + call + ", after all its attempts, however many" + s.opened(d, Unlimited, "attempt")
+		return "a failure counts once per " + call + ", after all its attempts, however many" + opened(d, Unlimited, "attempt")
 	}
 	text := fmt.Sprintf("a failure counts once per %s, after up to %s", call, plural(per, "attempt"))
-	if n := opensAfter(d); n > 0 {
-		text += fmt.Sprintf("; in a total outage it opens after %d failures in a row, which are up to %s (%s)",
-			n, plural(s.attemptsOf(i, n), "attempt"), rulesInWords(d))
+	if n, within := opensAfter(d); n > 0 {
+		text += fmt.Sprintf("; in a total outage it opens after %d failures in a row%s, which are up to %s (%s)",
+			n, within, plural(s.attemptsOf(i, n), "attempt"), rulesInWords(d))
 	}
-	if rate := rateOf(d); rate > 0 && call == "call" {
-		text += fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %.4g^(1/%d) = %.3f",
-			rate, rate, per, math.Pow(rate, 1/float64(per)))
+	if rate := rateOf(d); rate > 0 && !s.inRetry(i) {
+		text += s.rateOfAttempts(i, rate, per)
 	}
-	return text + s.opened(d, per, "attempt")
+	return text + opened(d, per, "attempt")
+}
+
+// rateOfAttempts is the failure rate of attempts at which that of calls of up to per
+// attempts is rate. What a budget refuses is not retried, and makes calls fail earlier.
+func (s stack) rateOfAttempts(i int, rate float64, per int) string {
+	closed := fmt.Sprintf("%.4g^(1/%d) = %.3f", rate, per, math.Pow(rate, 1/float64(per)))
+	for k := i + 1; k < len(s); k++ {
+		if _, ok := s[k].policy.(Budget); ok {
+			return fmt.Sprintf("; a rate of %.4g is reached when attempts fail at between %.4g and %s, by what the budget grants",
+				rate, rate, closed)
+		}
+	}
+	return fmt.Sprintf("; a rate of %.4g is reached only when attempts fail at %s", rate, closed)
 }
 
 // rateOf is the failure rate of the first rule that has one, or 0.
@@ -198,12 +233,12 @@ func (s stack) attemptsOf(i, n int) int {
 }
 
 // opened says what comes after a breaker has opened; a probe is up to n of the units.
-func (stack) opened(d Description, n int, unit string) string {
+func opened(d Description, n int, unit string) string {
 	var text string
 	if openFor, ok := param[time.Duration](d, "open for"); ok {
 		text = fmt.Sprintf("; it refuses for %s", openFor)
 	}
-	if probes, ok := param[int](d, "probes"); ok {
+	if probes, ok := number(d, "probes"); ok {
 		cost := plural(n, unit)
 		if n == Unlimited {
 			cost = unit + "s without a limit"
@@ -211,38 +246,38 @@ func (stack) opened(d Description, n int, unit string) string {
 		if n > 1 {
 			cost = "up to " + cost
 		}
-		text += fmt.Sprintf(", and then %s of %s", plural(probes, "probe"), cost)
+		text += fmt.Sprintf(", and then %s of %s", plural(int(probes), "probe"), cost)
 	}
 	return text + "."
 }
 
-// opensAfter is how many failures in a row open a breaker: all rules are reached by
-// then.
-func opensAfter(d Description) int {
-	least := 0
+// opensAfter is how many failures in a row open a breaker, and within which time they
+// must come.
+func opensAfter(d Description) (least int, within string) {
 	for _, r := range rulesOf(d) {
-		n := max(r.consecutive, r.calls)
-		if least == 0 || n < least {
-			least = n
+		if n := r.opensAfter(); least == 0 || n < least {
+			least, within = n, ""
+			if r.window > 0 {
+				within = fmt.Sprintf(" within %s", r.window)
+			}
 		}
 	}
-	return least
+	return least, within
 }
 
 func rulesInWords(d Description) string {
 	var words []string
 	for _, r := range rulesOf(d) {
-		if r.consecutive > 0 {
-			words = append(words, fmt.Sprintf("%d in a row", r.consecutive))
-		} else {
-			words = append(words, fmt.Sprintf("%.4g %% of %s", 100*r.rate, r.over))
-		}
+		words = append(words, r.String())
 	}
 	return strings.Join(words, ", or ")
 }
 
 func (s stack) limiterSentence(i int) string {
 	d := s[i].desc
+	if d.Refusal == nil && d.MaxWait() == 0 {
+		return "Limits nothing."
+	}
 	who := "A call takes a token"
 	switch {
 	case s.inRetry(i):
@@ -251,10 +286,10 @@ func (s stack) limiterSentence(i int) string {
 		who = "A call takes one token, whatever its retries"
 	}
 	text := who
-	if rate, ok := param[float64](d, "per second"); ok {
+	if rate, ok := number(d, "per second"); ok {
 		text += fmt.Sprintf(" (%.4g a second", rate)
-		if burst, ok := param[int](d, "burst"); ok {
-			text += fmt.Sprintf(", bursts of %d", burst)
+		if burst, ok := number(d, "burst"); ok {
+			text += fmt.Sprintf(", bursts of %.0f", burst)
 		}
 		text += ")"
 	}
@@ -273,8 +308,8 @@ func (s stack) otherSentence(i int) string {
 	if d.runs() > 1 {
 		facts = append(facts, "runs what is inside "+upTo(d.runs()))
 	}
-	if d.MaxWait > 0 {
-		facts = append(facts, fmt.Sprintf("waits up to %s", d.MaxWait))
+	if wait := d.MaxWait(); wait > 0 {
+		facts = append(facts, "waits up to "+timeText(wait))
 	}
 	if d.Allows > 0 {
 		facts = append(facts, fmt.Sprintf("allows %s", d.Allows))

@@ -97,8 +97,9 @@ func (fs Findings) String() string {
 // What New refuses is not found here: such a stack does not exist.
 func (p *Pipeline) Vet(ignore ...Code) Findings {
 	var fs Findings
+	s := p.stack()
 	for _, rule := range vetRules {
-		for _, f := range rule(stack(p.layers)) {
+		for _, f := range rule(s) {
 			if !slices.Contains(ignore, f.Code) {
 				fs = append(fs, f)
 			}

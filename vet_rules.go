@@ -2,9 +2,7 @@ package stoic
 
 import (
 	"fmt"
-	"math"
 	"reflect"
-	"strconv"
 	"time"
 )
 
@@ -72,7 +70,7 @@ func duplicateLayer(s stack) []Finding {
 
 func deadlinePerAttemptOnly(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
+	for _, i := range s.retries() {
 		if _, _, ok := s.allowedAround(i); ok {
 			continue
 		}
@@ -90,9 +88,9 @@ func deadlinePerAttemptOnly(s stack) []Finding {
 
 func deadlineTotalOnly(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
+	for _, i := range s.retries() {
 		limit, _, ok := s.allowedAround(i)
-		if ok && !s[i+1:].allows() && s[i].desc.runs() > 1 {
+		if ok && !s[i+1:].allows() {
 			fs = append(fs, s.finding(DeadlineTotalOnly, Warn,
 				fmt.Sprintf("no deadline ends an attempt: one that hangs takes the whole %s, and is never retried.", limit),
 				"put a deadline inside the retry, innermost.", i))
@@ -103,9 +101,9 @@ func deadlineTotalOnly(s stack) []Finding {
 
 func attemptNotBelowTotal(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
+	for _, i := range s.retries() {
 		total, at, ok := s.allowedAround(i)
-		if !ok || s[i].desc.runs() == 1 {
+		if !ok {
 			continue
 		}
 		for k := i + 1; k < len(s); k++ {
@@ -119,22 +117,16 @@ func attemptNotBelowTotal(s stack) []Finding {
 	return fs
 }
 
+// backoffExceedsDeadline leaves out retries without a limit: a deadline is how those end.
 func backoffExceedsDeadline(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
-		attempt, limit := s.firstTooLate(i, timing{})
-		if attempt == 0 {
+	for _, i := range s.retries() {
+		late, ok := s.tooLate(i)
+		if !ok || !late.FailingAtOnce || late.To == Unlimited {
 			continue
 		}
-		last := fmt.Sprintf("%d to %d", attempt, s[i].desc.runs())
-		switch s[i].desc.runs() {
-		case attempt:
-			last = strconv.Itoa(attempt)
-		case Unlimited:
-			last = fmt.Sprintf("%d and all after it", attempt)
-		}
 		fs = append(fs, s.finding(BackoffExceedsDeadline, Warn,
-			fmt.Sprintf("the waits alone can pass the deadline of %s: attempt %s may not happen even if each one fails at once.", limit, last),
+			fmt.Sprintf("the waits alone can pass the deadline of %s: %s may not happen even if each one before fails at once.", late.Deadline, late.which()),
 			"make fewer attempts, wait less, or allow more time.", i))
 	}
 	return fs
@@ -142,8 +134,8 @@ func backoffExceedsDeadline(s stack) []Finding {
 
 func retryWithoutBudget(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
-		if runs := s[i].desc.runs(); runs > 1 && s.budgetOf(i) < 0 {
+	for _, i := range s.retries() {
+		if runs := s[i].desc.runs(); s.budgetOf(i) < 0 {
 			times := fmt.Sprintf("%d times the load", runs)
 			if runs == Unlimited {
 				times = "more load without a limit"
@@ -158,9 +150,9 @@ func retryWithoutBudget(s stack) []Finding {
 
 func retryWithoutJitter(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
+	for _, i := range s.retries() {
 		backoff, _ := param[string](s[i].desc, "backoff")
-		if s[i].desc.runs() > 1 && (backoff == "no jitter" || backoff == "constant") {
+		if backoff == "no jitter" || backoff == "constant" {
 			fs = append(fs, s.finding(RetryWithoutJitter, Warn,
 				"clients that fail together wait the same time and come back together.", "use FullJitter.", i))
 		}
@@ -169,7 +161,7 @@ func retryWithoutJitter(s stack) []Finding {
 }
 
 func nestedRetry(s stack) []Finding {
-	retries := s.each(KindRetry)
+	retries := s.retries()
 	if len(retries) < 2 {
 		return nil
 	}
@@ -184,19 +176,13 @@ func nestedRetry(s stack) []Finding {
 
 func retryOfRejections(s stack) []Finding {
 	var fs []Finding
-	for _, i := range s.each(KindRetry) {
-		r, ok := s[i].policy.(interface{ Retries(err error) bool })
-		if !ok || s[i].desc.runs() == 1 {
-			continue
-		}
+	for _, i := range s.retries() {
 		for k := i + 1; k < len(s); k++ {
-			refusal := s[k].desc.Refusal
-			if _, budget := s[k].policy.(Budget); budget || refusal == nil || !r.Retries(refusal) {
-				continue
+			if s.retriesRefusal(i, k) {
+				fs = append(fs, s.finding(RetryOfRejections, Warn,
+					"it retries the refusals of the layer inside it: the loop waits and asks again, and calls nothing.",
+					"do not retry errors that match ErrRejected.", i, k))
 			}
-			fs = append(fs, s.finding(RetryOfRejections, Warn,
-				"it retries the refusals of the layer inside it: the loop waits and asks again, and calls nothing.",
-				"do not retry errors that match ErrRejected.", i, k))
 		}
 	}
 	return fs
@@ -228,18 +214,18 @@ func breakerOutsideRetry(s stack) []Finding {
 	return fs
 }
 
-// breakerOutsideLimiter leaves out the usual place of both, inside one retry, where the
-// refusal ends the retry and the breaker has nothing to learn from it.
+// breakerOutsideLimiter looks at breakers outside a retry only. Inside one, in the usual
+// place of both, the refusal ends the retry, and the breaker has nothing to learn from it.
 func breakerOutsideLimiter(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindBreaker) {
 		for _, k := range s.each(KindRateLimit) {
-			if k < i || s.inRetry(i) && !s[i:k].has(KindRetry) {
+			if k < i || !s.hasRetry(i) || s[k].desc.Refusal == nil {
 				continue
 			}
 			fs = append(fs, s.finding(BreakerOutsideLimiter, Info,
 				"a call that the limiter refuses counts as nothing for the breaker: it stays closed however many there are.",
-				"nothing, if that is meant; else put the limiter outside.", i, k))
+				"nothing; ignore this code if it is meant.", i, k))
 		}
 	}
 	return fs
@@ -248,7 +234,7 @@ func breakerOutsideLimiter(s stack) []Finding {
 func limiterOutsideRetry(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindRateLimit) {
-		if !s.hasRetry(i) {
+		if !s.hasRetry(i) || s[i].desc.Refusal == nil {
 			continue
 		}
 		reason := "a call takes one token whatever its retries"
@@ -287,82 +273,4 @@ func opaqueLayer(s stack) []Finding {
 		}
 	}
 	return fs
-}
-
-// tripRule is one of the rules of a breaker, in its numbers.
-type tripRule struct {
-	rate        float64 // with calls: the smallest number that is judged
-	calls       int
-	over        string // "10s" or "of the last 20"
-	consecutive int
-}
-
-func rulesOf(d Description) []tripRule {
-	var rules []tripRule
-	if rate, ok := param[float64](d, "failure rate"); ok {
-		calls, _ := param[int](d, "min calls")
-		window, _ := param[time.Duration](d, "window")
-		rules = append(rules, tripRule{rate: rate, calls: calls, over: fmt.Sprintf("at least %d in %s", calls, window)})
-	}
-	if rate, ok := param[float64](d, "failure rate of last"); ok {
-		last, _ := param[int](d, "last calls")
-		rules = append(rules, tripRule{rate: rate, calls: (last + 1) / 2, over: fmt.Sprintf("the last %d", last)})
-	}
-	if n, ok := param[int](d, "consecutive failures"); ok {
-		rules = append(rules, tripRule{consecutive: n})
-	}
-	return rules
-}
-
-// The smallest rules that do not trip on the noise of a 30 % error rate.
-const (
-	enoughCalls       = 50
-	enoughConsecutive = 10
-	noisyRate         = 0.3
-)
-
-func (r tripRule) small() bool {
-	if r.consecutive > 0 {
-		return r.consecutive < enoughConsecutive
-	}
-	return r.calls < enoughCalls
-}
-
-// noise is how probable it is that the rule trips at an error rate of 30 %.
-func (r tripRule) noise() string {
-	if r.consecutive > 0 {
-		return fmt.Sprintf("%d failures in a row happen by chance once in %.0f calls when 30 %% of them fail.",
-			r.consecutive, callsUntilRun(r.consecutive, noisyRate))
-	}
-	need := int(math.Ceil(r.rate * float64(r.calls)))
-	return fmt.Sprintf("of %d calls, %d or more fail by chance with probability %.2g %% when 30 %% of them fail.",
-		r.calls, need, 100*atLeast(need, r.calls, noisyRate))
-}
-
-func (r tripRule) fix() string {
-	if r.consecutive > 0 {
-		return fmt.Sprintf("ask for at least %d failures in a row, or use a rate.", enoughConsecutive)
-	}
-	return fmt.Sprintf("judge at least %d calls.", enoughCalls)
-}
-
-// callsUntilRun is the mean number of calls until n in a row fail, each with
-// probability p: (1 − pⁿ) / ((1 − p)·pⁿ). Source: Feller, An Introduction to
-// Probability Theory, vol. 1, XIII.7.
-func callsUntilRun(n int, p float64) float64 {
-	run := math.Pow(p, float64(n))
-	return (1 - run) / ((1 - p) * run)
-}
-
-// atLeast is the probability of k or more failures in n calls, each with probability p:
-// the upper tail of the binomial distribution.
-func atLeast(k, n int, p float64) float64 {
-	var sum float64
-	for i := k; i <= n; i++ {
-		lgN, _ := math.Lgamma(float64(n + 1))
-		lgI, _ := math.Lgamma(float64(i + 1))
-		lgRest, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(lgN - lgI - lgRest + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return sum
 }

@@ -63,7 +63,7 @@ func TestVet(t *testing.T) {
 		{
 			code:  stoic.BreakerOutsideRetry,
 			bad:   []stoic.Policy{breaker.New("b", breaker.FailureRate(0.5, 50, 10*second)), retry.New(retry.MaxAttempts(5))},
-			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 50 failures in a row, which are up to 250 attempts (50 % of at least 50 in 10s); a rate of 0.5 is reached only when attempts fail at 0.5^(1/5) = 0.871; it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
+			want:  `info breaker-outside-retry: layer 1 (breaker "b"): a failure counts once per call, after up to 5 attempts; in a total outage it opens after 50 failures in a row within 10s, which are up to 250 attempts (50 % of at least 50 in 10s); a rate of 0.5 is reached only when attempts fail at 0.5^(1/5) = 0.871; it refuses for 5s, and then 1 probe of up to 5 attempts. Fix: put the breaker inside the retry, unless the whole call is what is healthy or not.`,
 			close: []stoic.Policy{breaker.New("b", breaker.FailureRate(0.5, 50, 10*second))},
 		},
 		{
@@ -75,7 +75,7 @@ func TestVet(t *testing.T) {
 		{
 			code:  stoic.BreakerWindowSmall,
 			bad:   []stoic.Policy{retry.New(), breaker.New("b", breaker.FailureRateOfLast(0.5, 98))},
-			want:  `warn breaker-window-small: layer 2 (breaker "b"): of 49 calls, 25 or more fail by chance with probability 0.17 % when 30 % of them fail. Fix: judge at least 50 calls.`,
+			want:  `warn breaker-window-small: layer 2 (breaker "b"): of 49 calls, 25 or more fail by chance with probability 0.17 % when 30 % of them fail. Fix: keep at least the last 99 calls: it judges from half of them on.`,
 			close: []stoic.Policy{retry.New(), breaker.New("b", breaker.FailureRateOfLast(0.5, 99))},
 		},
 		{
@@ -111,7 +111,7 @@ func TestVet(t *testing.T) {
 		{
 			code:  stoic.BackoffExceedsDeadline,
 			bad:   []stoic.Policy{deadline.New(3 * second), retry.New(retry.MaxAttempts(5), retry.NoJitter(second, 10*second)), deadline.New(time.Millisecond)},
-			want:  `warn backoff-exceeds-deadline: layer 2 (retry): the waits alone can pass the deadline of 3s: attempt 3 to 5 may not happen even if each one fails at once. Fix: make fewer attempts, wait less, or allow more time.`,
+			want:  `warn backoff-exceeds-deadline: layer 2 (retry): the waits alone can pass the deadline of 3s: attempts 3 to 5 may not happen even if each one before fails at once. Fix: make fewer attempts, wait less, or allow more time.`,
 			close: []stoic.Policy{deadline.New(15*second + 1), retry.New(retry.MaxAttempts(5), retry.NoJitter(second, 10*second)), deadline.New(time.Millisecond)},
 		},
 		{
@@ -170,9 +170,15 @@ func TestVet(t *testing.T) {
 		},
 		{
 			code:  stoic.BreakerOutsideLimiter,
-			bad:   []stoic.Policy{breaker.New("b"), ratelimit.New(per, 1)},
-			want:  `info breaker-outside-limiter: layer 1 (breaker "b"), layer 2 (ratelimit): a call that the limiter refuses counts as nothing for the breaker: it stays closed however many there are. Fix: nothing, if that is meant; else put the limiter outside.`,
+			bad:   []stoic.Policy{breaker.New("b"), retry.New(), ratelimit.New(per, 1)},
+			want:  `info breaker-outside-limiter: layer 1 (breaker "b"), layer 3 (ratelimit): a call that the limiter refuses counts as nothing for the breaker: it stays closed however many there are. Fix: nothing; ignore this code if it is meant.`,
 			close: []stoic.Policy{retry.New(), breaker.New("b"), ratelimit.New(per, 1)},
+		},
+		{
+			code:  stoic.BreakerWindowSmall, // 7 of 25 are 0.28, though 0.28 · 25 is above 7 in float64
+			bad:   []stoic.Policy{retry.New(), breaker.New("b", breaker.FailureRate(0.28, 25, second))},
+			want:  `warn breaker-window-small: layer 2 (breaker "b"): of 25 calls, 7 or more fail by chance with probability 66 % when 30 % of them fail. Fix: judge at least 50 calls.`,
+			close: []stoic.Policy{breaker.New("b", breaker.FailureRate(0.28, 25, second))},
 		},
 		{
 			code:  stoic.OpaqueLayer,

@@ -9,6 +9,18 @@ import (
 // are counted from 0.
 type stack []layer
 
+// stack is the layers to reason about. It asks the retries about the refusals inside
+// them, which runs code of the user's: not in New, which nobody expects to.
+func (p *Pipeline) stack() stack {
+	s := stack(slices.Clone(p.layers))
+	for i := range s {
+		for k := i + 1; k < len(s) && !s[i].spins; k++ {
+			s[i].spins = s.retriesRefusal(i, k)
+		}
+	}
+	return s
+}
+
 // entry is how a call comes into a layer: as the first attempt of whatever is
 // around it, or as a resend. A retry that yields to outer ones runs what is inside
 // it once for a resend.
@@ -85,11 +97,12 @@ func (s stack) furtherRuns(i int, e entry, t timing, n int) time.Duration {
 	return addTime(total, mulTime(n-listed, addTime(s.waitBefore(i, listed+2, t), inside)))
 }
 
-// waitBefore is the most that layer i waits before run k.
+// waitBefore is the most that layer i waits before run k. The refusals of layers inside
+// ask for waits too, where it runs them again.
 func (s stack) waitBefore(i, k int, t timing) time.Duration {
 	desc := s[i].desc
 	wait := desc.waitBefore(k)
-	if t.hints && k > 1 {
+	if k > 1 && (t.hints || s[i].spins) {
 		wait = max(wait, desc.MaxHint)
 	}
 	return wait
@@ -106,25 +119,40 @@ func (s stack) allowedAround(i int) (limit time.Duration, at int, ok bool) {
 	return limit, at, ok
 }
 
-// firstTooLate is the first attempt of the retry at i that would start at the deadline
+// leftFor is what the deadlines outside layer i leave of their time when a call enters
+// it, after the waits of the layers between. limit is the deadline that leaves least.
+func (s stack) leftFor(i int) (left, limit time.Duration, ok bool) {
+	for k, l := range s[:i] {
+		if l.desc.Allows <= 0 {
+			continue
+		}
+		rest := l.desc.Allows
+		for _, between := range s[k:i] {
+			rest -= min(between.desc.waitBefore(1), rest-1) // a wait that does not fit is refused
+		}
+		if !ok || rest < left {
+			left, limit, ok = rest, l.desc.Allows, true
+		}
+	}
+	return left, limit, ok
+}
+
+// firstTooLate is the first attempt of the retry at i that would start at a deadline
 // around it or later, when each run takes what t says and each wait is at its
 // ceiling. It is 0 when all attempts fit.
 func (s stack) firstTooLate(i int, t timing) (attempt int, limit time.Duration) {
-	limit, at, ok := s.allowedAround(i)
+	left, limit, ok := s.leftFor(i)
 	if !ok {
 		return 0, 0
 	}
 	var now time.Duration
-	for _, l := range s[at:i] {
-		now = addTime(now, l.desc.waitBefore(1))
-	}
 	runs := s.runsOf(i, firstAttempt)
 	for k := 1; k < runs; k++ {
 		step := addTime(s.time(i+1, s.entryOf(i, k, firstAttempt), t), s.waitBefore(i, k+1, t))
 		if k > 1 && k >= len(s[i].desc.Waits) { // all further steps are like this one
-			return s.skipTo(k, runs, limit-now, step), limit
+			return s.skipTo(k, runs, left-now, step), limit
 		}
-		if now = addTime(now, step); now >= limit {
+		if now = addTime(now, step); now >= left {
 			return k + 1, limit
 		}
 	}
@@ -137,7 +165,7 @@ func (stack) skipTo(k, runs int, left, step time.Duration) int {
 	if step == 0 {
 		return 0
 	}
-	steps := int((left + step - 1) / step)
+	steps := int((left-1)/step) + 1
 	if steps > runs-k {
 		return 0
 	}
@@ -145,11 +173,25 @@ func (stack) skipTo(k, runs int, left, step time.Duration) int {
 }
 
 // inRetry and hasRetry tell whether a retry is outside or inside layer i.
-func (s stack) inRetry(i int) bool  { return s[:i].has(KindRetry) }
-func (s stack) hasRetry(i int) bool { return s[i+1:].has(KindRetry) }
+func (s stack) inRetry(i int) bool  { return len(s[:i].retries()) > 0 }
+func (s stack) hasRetry(i int) bool { return len(s[i+1:].retries()) > 0 }
 
-func (s stack) has(kind string) bool {
-	return slices.ContainsFunc(s, func(l layer) bool { return l.desc.Kind == kind })
+// retries returns the positions of the retries that make more than one attempt.
+func (s stack) retries() []int {
+	return slices.DeleteFunc(s.each(KindRetry), func(i int) bool { return s[i].desc.runs() == 1 })
+}
+
+// retriesRefusal reports whether the retry at i makes another attempt after layer k
+// inside it has refused one.
+func (s stack) retriesRefusal(i, k int) bool {
+	r, ok := s[i].policy.(interface{ Retries(err error) bool })
+	if !ok || s[i].desc.runs() == 1 || s[k].desc.Refusal == nil {
+		return false
+	}
+	if _, budget := s[k].policy.(Budget); budget {
+		return false // its refusals end the retry that asks
+	}
+	return r.Retries(s[k].desc.Refusal)
 }
 
 // allows reports whether any layer ends the context of what is inside it.

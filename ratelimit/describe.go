@@ -23,7 +23,12 @@ func (l *Limiter) Describe() stoic.Description {
 	d.Params = []stoic.Param{{Name: "per second", Value: limit}, {Name: "burst", Value: l.limiter.Burst()}}
 	if l.maxWait > 0 {
 		d.Params = append(d.Params, stoic.Param{Name: "max wait", Value: l.maxWait})
-		d.Waits, d.MaxWait = []time.Duration{l.maxWait}, l.maxWait
+	}
+	if l.limiter.Limit() == rate.Inf {
+		return d // it never waits and never refuses
+	}
+	if l.maxWait > 0 {
+		d.Waits = []time.Duration{l.maxWait}
 	}
 	d.Refusal = limited(0)
 	return d

@@ -3,6 +3,7 @@ package retry
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 )
 
@@ -29,8 +30,18 @@ func (f BackoffFunc) Delay(n int, previous time.Duration, rand func() float64) t
 func WithBackoff(b Backoff) Option {
 	return func(r *Retry) {
 		r.backoff = b
-		f, isFunc := b.(BackoffFunc)
-		r.problems.Check("backoff", b != nil && (!isFunc || f != nil), "WithBackoff", "nil", "needs a Backoff")
+		r.problems.Check("backoff", !isNil(b), "WithBackoff", "nil", "needs a Backoff")
+	}
+}
+
+func isNil(b Backoff) bool {
+	switch v := reflect.ValueOf(b); v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Func, reflect.Pointer, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
 	}
 }
 

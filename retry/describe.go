@@ -34,7 +34,6 @@ func (r *Retry) Describe() stoic.Description {
 		stoic.Param{Name: "max retry after", Value: r.maxRetryAfter},
 		stoic.Param{Name: "allow nested", Value: r.allowNested})
 	d.Waits, d.Opaque = r.waits()
-	d.MaxWait = sum(d.Waits, r.maxAttempts)
 	return d
 }
 
@@ -42,7 +41,8 @@ func (r *Retry) Describe() stoic.Description {
 const maxWaits = 65
 
 // waits are the ceilings of the backoff, the first attempt's 0 in front. They are not
-// known for a Backoff that has no Ceiling.
+// known for a Backoff that has no Ceiling, nor all of them for one of the user's that
+// may still grow after those listed.
 func (r *Retry) waits() (waits []time.Duration, unknown bool) {
 	ceiling, ok := r.backoff.(interface{ Ceiling(n int) time.Duration })
 	if !ok {
@@ -52,23 +52,8 @@ func (r *Retry) waits() (waits []time.Duration, unknown bool) {
 	for n := range min(r.maxAttempts-1, maxWaits) {
 		waits = append(waits, max(0, ceiling.Ceiling(n)))
 	}
-	return waits, false
-}
-
-// sum adds up the waits before n runs, of which the last holds for all further ones.
-func sum(waits []time.Duration, n int) time.Duration {
-	var total time.Duration
-	for k, w := range waits {
-		times := 1
-		if k == len(waits)-1 {
-			times = max(1, n-k)
-		}
-		if w > 0 && times > int((math.MaxInt64-total)/w) {
-			return stoic.Forever
-		}
-		total += time.Duration(times) * w
-	}
-	return total
+	_, ours := r.backoff.(jittered)
+	return waits, !ours && r.maxAttempts-1 > maxWaits
 }
 
 // Retries reports whether the retry would make another attempt after err, if it had
