@@ -69,7 +69,8 @@ type TooLate struct {
 // Outage is the load that the stack sends per call while every attempt fails at once: 1
 // is one attempt per call. A breaker that opens, a limit that refuses and a deadline that
 // comes first make it less. The calls a second are those of all stacks that share the
-// budget.
+// budget; where a stack only draws on it, the requests counted elsewhere are taken to be
+// one for each call.
 type Outage struct {
 	WithoutBudget float64  // +Inf without a limit
 	Formula       string   // with the budget, at r calls a second: "1 + min(2, 0.1 + 1/r)", in whole retries per window

@@ -159,6 +159,7 @@ func TestOutageLoadOfASharedBudgetIsTrue(t *testing.T) {
 // With a budget inside, a breaker that counts calls opens below θ^(1/A), as it says.
 func TestBreakerOutsideRetryWithBudget(t *testing.T) {
 	run := func(t *testing.T, f float64, layers ...stoic.Policy) (state breaker.State, says string) {
+		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			b := breaker.New("b", breaker.FailureRate(0.5, 50, 10*time.Second))
 			p := stoic.MustNew("p", append([]stoic.Policy{b}, layers...)...)

@@ -158,7 +158,7 @@ func (s stack) breakerSentence(i int) string {
 	if n, within := opensAfter(d); n > 0 {
 		text += fmt.Sprintf(": in a total outage it opens after %s%s (%s)", plural(n, unit), within, rulesInWords(d))
 		if per := s[:i].attempts(0, firstAttempt); inside && per > 1 && per < Unlimited {
-			text += fmt.Sprintf(", that is at least %s", plural((n+per-1)/per, "call"))
+			text += ", that is at least " + plural((n+per-1)/per, "call")
 		}
 	}
 	return text + opened(d, 1, unit)
