@@ -18,7 +18,9 @@ type Ticket int64
 
 // A Budget is a [Policy] that limits the retries inside it. Reserve grants one
 // retry, or returns the budget's rejection; Refund gives back a granted retry that
-// was not sent. Both are safe for concurrent use and never block for long.
+// was not sent: the wait before it was cut short, or a layer further in refused it.
+// Once the layers inside were entered and panic, it counts as sent. Both are safe for
+// concurrent use and never block for long.
 type Budget interface {
 	Policy
 	Reserve() (Ticket, error)

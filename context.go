@@ -1,6 +1,10 @@
 package stoic
 
-import "context"
+import (
+	"context"
+
+	"github.com/stoic-go/stoic/internal/redact"
+)
 
 type (
 	attemptKey       struct{}
@@ -50,7 +54,9 @@ func IdempotencyKey(ctx context.Context) string {
 
 // WithNonIdempotent marks a call that must not be repeated when it may have been
 // executed (a payment, an e-mail). Without an idempotency key, a retry then sends
-// it again only when the failure proves that it was not executed.
+// it again only when the failure proves that it was not executed. The error of an
+// http.Client proves nothing, not even a refused connection: it may have followed a
+// redirect of a request that was executed.
 func WithNonIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, nonIdempotentKey{}, true)
 }
@@ -80,5 +86,7 @@ func ContextError(ctx context.Context) error {
 // causeError is a context's error together with its cause.
 type causeError struct{ err, cause error }
 
-func (e *causeError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
+// Error has the text of the cause without what URLs in it may keep secret: the cause is
+// often the error of something else that failed.
+func (e *causeError) Error() string   { return e.err.Error() + ": " + redact.Error(e.cause) }
 func (e *causeError) Unwrap() []error { return []error{e.err, e.cause} }

@@ -32,7 +32,7 @@ type InvalidError struct {
 	Field    string // the option: "MaxAttempts"; empty when the mistake is the place
 	Value    any    // what was given
 	Reason   string // what must hold
-	Code     Code   // of the finding, when the order is the mistake: DuplicateLayer, BudgetWithoutRetry
+	Code     Code   // of the finding, when the order is the mistake: CodeDuplicateLayer, CodeBudgetWithoutRetry
 }
 
 // Error reads like "payments: layer 2 (retry): MaxAttempts(0): must be at least 1".

@@ -48,7 +48,7 @@ func ExamplePipeline_Vet() {
 		deadline.New(2*time.Second),
 		retry.New(retry.Constant(time.Second)),
 	)
-	for _, f := range p.Vet(stoic.DeadlineTotalOnly) {
+	for _, f := range p.Vet(stoic.CodeDeadlineTotalOnly) {
 		fmt.Println(f.Code)
 		fmt.Println("  why:", f.Reason)
 		fmt.Println("  fix:", f.Fix)

@@ -125,7 +125,7 @@ func TestExplainThirdPartyTakesPart(t *testing.T) {
 	if worst.Attempts != 6 || worst.Time != 3*(2*time.Second+50*time.Millisecond)+2*time.Second {
 		t.Errorf("worst case %d attempts in %s, want 6 in 8.15s", worst.Attempts, worst.Time)
 	}
-	if got := found(stoic.MustNew("p", retry.New(retry.If(all)), hedge{}), stoic.RetryOfRejections); got == "" {
+	if got := found(stoic.MustNew("p", retry.New(retry.If(all)), hedge{}), stoic.CodeRetryOfRejections); got == "" {
 		t.Error("its refusals are not found to be retried")
 	}
 }

@@ -22,8 +22,8 @@ func FailIf[T any](check func(T) error) GetOption[T] {
 }
 
 // Get runs fn through p and returns its value. With an error the value is the zero
-// value, with one exception: when the last attempt gave a result that [FailIf]
-// objects to, and the stack stopped for any reason but the caller's context, that
+// value, with one exception: when the call failed because [FailIf] objects to the result
+// of the last attempt, and it was not the caller's context that stopped the stack, that
 // result is returned with a nil error, as it would be without a stack.
 //
 // The context that fn gets ends when the attempt ends. A value whose life ends with
@@ -35,21 +35,26 @@ func Get[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, e
 	}
 	g := &getter[T]{fn: fn}
 	for _, opt := range opts {
+		if opt == nil {
+			return zero, &InvalidError{Field: "GetOption", Value: "nil", Reason: "must not be nil"}
+		}
 		opt(g)
 	}
 	if g.invalid {
 		return zero, &InvalidError{Field: "FailIf", Value: "nil", Reason: "needs a function that checks a result"}
 	}
 	err := p.Do(ctx, g.run)
-	value, unwanted := g.last()
-	switch {
-	case err == nil:
-		return value, nil
-	case unwanted && !stoppedBy(ctx, err):
-		return value, nil
-	default:
-		return zero, err
+	if err == nil {
+		return g.result(), nil
 	}
+	unwanted, ok := errors.AsType[*unwantedError[T]](err)
+	if ok && !stoppedBy(ctx, err) {
+		return unwanted.value, nil
+	}
+	if ok && err == error(unwanted) { //nolint:errorlint // what is around the mark stays around it
+		err = unwanted.err
+	}
+	return zero, err
 }
 
 func stoppedBy(ctx context.Context, err error) bool {
@@ -57,44 +62,46 @@ func stoppedBy(ctx context.Context, err error) bool {
 	return done != nil && errors.Is(err, done)
 }
 
-// getter keeps the last value. A layer may run fn concurrently, or still run it
-// after Do has returned, so there is a lock.
+// unwantedError is the failure that a result is, for the layers; it carries the result
+// back to Get. A call that fails for another reason does not match it.
+type unwantedError[T any] struct {
+	value T
+	err   error
+}
+
+func (e *unwantedError[T]) Error() string { return e.err.Error() }
+func (e *unwantedError[T]) Unwrap() error { return e.err }
+
+// getter keeps the value of a run that succeeded. A layer may run fn concurrently, or
+// still run it after Do has returned, so there is a lock, and what fails changes nothing.
 type getter[T any] struct {
 	fn     func(context.Context) (T, error)
 	checks []func(T) error
 
 	invalid bool // a check is nil
 
-	mu       sync.Mutex
-	value    T
-	unwanted bool // value is one that a check objects to
+	mu    sync.Mutex
+	value T
 }
 
 func (g *getter[T]) run(ctx context.Context) error {
 	value, err := g.fn(ctx)
 	if err != nil {
-		var zero T
-		g.keep(zero, false)
 		return err
 	}
 	for _, check := range g.checks {
 		if err := check(value); err != nil {
-			g.keep(value, true)
-			return err
+			return &unwantedError[T]{value: value, err: err}
 		}
 	}
-	g.keep(value, false)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.value = value
 	return nil
 }
 
-func (g *getter[T]) keep(value T, unwanted bool) {
+func (g *getter[T]) result() T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.value, g.unwanted = value, unwanted
-}
-
-func (g *getter[T]) last() (T, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.value, g.unwanted
+	return g.value
 }

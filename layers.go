@@ -19,7 +19,13 @@ type policyFunc struct {
 	run  func(ctx context.Context, next Next) error
 }
 
-func (p *policyFunc) Run(ctx context.Context, next Next) error { return p.run(ctx, next) }
+func (p *policyFunc) Run(ctx context.Context, next Next) error {
+	if p.run == nil {
+		return p.Validate()
+	}
+	return p.run(ctx, next)
+}
+
 func (p *policyFunc) Describe() Description {
 	return Description{Kind: KindFunc, Name: p.name, Opaque: true}
 }
@@ -44,6 +50,9 @@ type middleware struct {
 }
 
 func (m *middleware) Run(ctx context.Context, next Next) error {
+	if m.wrap == nil {
+		return m.Validate()
+	}
 	fn := m.wrap(next.Do)
 	if fn == nil {
 		return &InvalidError{
@@ -93,19 +102,19 @@ func (n Next) track(ctx context.Context, h hooks.Hook, kind hooks.OpKind) (err e
 		inner = ctx
 	}
 	start := time.Now()
-	returned := false
+	res := hooks.Result{Outcome: hooks.Exited}
 	defer func() {
-		res := hooks.Result{Duration: time.Since(start), Err: unmark(err), Outcome: hooks.Exited}
-		if returned {
-			res.Outcome = outcomeOf(ctx, err)
-		} else if v := recover(); v != nil {
-			res.Outcome, res.Panic = hooks.Panicked, v
-			defer panic(v) // also when End panics: the operation's panic is the one to see
+		res.Duration = time.Since(start)
+		if res.Outcome == hooks.Exited {
+			if v := recover(); v != nil {
+				res.Outcome, res.Panic = hooks.Panicked, v
+				defer panic(v) // also when End panics: the operation's panic is the one to see
+			}
 		}
 		h.End(inner, op, res)
 	}()
 	err = n.Do(inner)
-	returned = true
+	res.Outcome, res.Err = outcomeOf(ctx, err), unmark(err) // the methods of err may panic
 	return err
 }
 

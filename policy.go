@@ -155,8 +155,9 @@ func (p *Pipeline) check(ctx context.Context, fn Func) error {
 }
 
 // Run makes a pipeline usable as a layer. [New] flattens a pipeline that is given
-// to it as a layer, so there the layers of both become one stack; Run is for
-// layers that choose a pipeline at call time.
+// to it as a layer, so there the layers of both become one stack. Run is for layers that
+// choose a pipeline at call time: its layers then know the number of the attempt, but
+// nothing of the Observe layers and the budget around, which New resolves.
 func (p *Pipeline) Run(ctx context.Context, next Next) error {
 	if p == nil || p.slots == nil {
 		return &InvalidError{Reason: "the pipeline was not made by New"}

@@ -61,6 +61,9 @@ func Benign(is func(error) bool) Policy { return &benign{is: is} }
 type benign struct{ is func(error) bool }
 
 func (b *benign) Run(ctx context.Context, next Next) error {
+	if b.is == nil {
+		return b.Validate()
+	}
 	err := next.Do(ctx)
 	if err != nil && !isBenign(err) && b.is(err) {
 		return &benignError{err: err}

@@ -13,22 +13,22 @@ type Code string
 // The codes, with what they find. Errors are refused by [New]; the others are found by
 // [Pipeline.Vet].
 const (
-	BudgetWithoutRetry       Code = "budget-without-retry"         // error: a budget that no retry draws on
-	DuplicateLayer           Code = "duplicate-layer"              // error: one stateful value twice
-	BreakerOutsideRetry      Code = "breaker-outside-retry"        // info: failures count once per call
-	BreakerWindowSmall       Code = "breaker-window-small"         // warn: trips on noise
-	DeadlinePerAttemptOnly   Code = "deadline-per-attempt-only"    // warn: a retry with no deadline outside it
-	DeadlineTotalOnly        Code = "deadline-total-only"          // warn: a retry with no deadline inside it
-	AttemptNotBelowTotal     Code = "attempt-not-below-total"      // warn: an attempt may use up the call
-	BackoffExceedsDeadline   Code = "backoff-exceeds-deadline"     // warn: the waits alone pass the deadline
-	RetryWithoutBudget       Code = "retry-without-budget"         // warn: an outage multiplies the load
-	RetryWithoutJitter       Code = "retry-without-jitter"         // warn: clients come back together
-	NestedRetry              Code = "nested-retry"                 // warn: attempts add up or multiply
-	RetryOfRejections        Code = "retry-of-rejections"          // warn: the loop spins on a refusal
-	LimiterOutsideRetry      Code = "limiter-outside-retry"        // info: retries do not spend the limit
-	LimiterWaitInsideAttempt Code = "limiter-wait-inside-deadline" // info: waiting spends the attempt's time
-	BreakerOutsideLimiter    Code = "breaker-outside-limiter"      // info: refusals of the limit are no failures
-	OpaqueLayer              Code = "opaque-layer"                 // info: the numbers are lower bounds
+	CodeBudgetWithoutRetry       Code = "budget-without-retry"         // error: a budget that no retry draws on
+	CodeDuplicateLayer           Code = "duplicate-layer"              // error: one stateful value twice
+	CodeBreakerOutsideRetry      Code = "breaker-outside-retry"        // info: failures count once per call
+	CodeBreakerWindowSmall       Code = "breaker-window-small"         // warn: trips on noise
+	CodeDeadlinePerAttemptOnly   Code = "deadline-per-attempt-only"    // warn: a retry with no deadline outside it
+	CodeDeadlineTotalOnly        Code = "deadline-total-only"          // warn: a retry with no deadline inside it
+	CodeAttemptNotBelowTotal     Code = "attempt-not-below-total"      // warn: an attempt may use up the call
+	CodeBackoffExceedsDeadline   Code = "backoff-exceeds-deadline"     // warn: the waits alone pass the deadline
+	CodeRetryWithoutBudget       Code = "retry-without-budget"         // warn: an outage multiplies the load
+	CodeRetryWithoutJitter       Code = "retry-without-jitter"         // warn: clients come back together
+	CodeNestedRetry              Code = "nested-retry"                 // warn: attempts add up or multiply
+	CodeRetryOfRejections        Code = "retry-of-rejections"          // warn: the loop spins on a refusal
+	CodeLimiterOutsideRetry      Code = "limiter-outside-retry"        // info: retries do not spend the limit
+	CodeLimiterWaitInsideAttempt Code = "limiter-wait-inside-deadline" // info: waiting spends the attempt's time
+	CodeBreakerOutsideLimiter    Code = "breaker-outside-limiter"      // info: refusals of the limit are no failures
+	CodeOpaqueLayer              Code = "opaque-layer"                 // info: the numbers are lower bounds
 )
 
 // Level is how bad a finding is.
@@ -36,19 +36,19 @@ type Level uint8
 
 // The levels.
 const (
-	Info  Level = iota + 1 // worth knowing
-	Warn                   // hurts in an outage
-	Error                  // cannot work; New refuses it
+	LevelInfo  Level = iota + 1 // worth knowing
+	LevelWarn                   // hurts in an outage
+	LevelError                  // cannot work; New refuses it
 )
 
 // String returns "info", "warn" or "error".
 func (l Level) String() string {
 	switch l {
-	case Info:
+	case LevelInfo:
 		return "info"
-	case Warn:
+	case LevelWarn:
 		return "warn"
-	case Error:
+	case LevelError:
 		return "error"
 	default:
 		return "unknown"

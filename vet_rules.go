@@ -28,7 +28,7 @@ func budgetWithoutRetry(s stack) []Finding {
 	var fs []Finding
 	for i, l := range s {
 		if _, ok := l.policy.(Budget); ok && !s.drawnOn(i) {
-			fs = append(fs, s.finding(BudgetWithoutRetry, Error,
+			fs = append(fs, s.finding(CodeBudgetWithoutRetry, LevelError,
 				"no retry inside it draws on it, so it limits nothing.", "put it around a retry, or remove it.", i))
 		}
 	}
@@ -58,7 +58,7 @@ func duplicateLayer(s stack) []Finding {
 			continue
 		}
 		if first, twice := seen[id]; twice {
-			fs = append(fs, s.finding(DuplicateLayer, Error,
+			fs = append(fs, s.finding(CodeDuplicateLayer, LevelError,
 				fmt.Sprintf("it has the same state as layer %d, so one call would count twice.", first+1),
 				"remove one of the two, or make a second value.", i))
 			continue
@@ -81,7 +81,7 @@ func deadlinePerAttemptOnly(s stack) []Finding {
 		} else {
 			reason += fmt.Sprintf("at worst it takes %s.", worst)
 		}
-		fs = append(fs, s.finding(DeadlinePerAttemptOnly, Warn, reason, "put a deadline outside the retry.", i))
+		fs = append(fs, s.finding(CodeDeadlinePerAttemptOnly, LevelWarn, reason, "put a deadline outside the retry.", i))
 	}
 	return fs
 }
@@ -91,7 +91,7 @@ func deadlineTotalOnly(s stack) []Finding {
 	for _, i := range s.retries() {
 		limit, _, ok := s.allowedAround(i)
 		if ok && !s[i+1:].allows() {
-			fs = append(fs, s.finding(DeadlineTotalOnly, Warn,
+			fs = append(fs, s.finding(CodeDeadlineTotalOnly, LevelWarn,
 				fmt.Sprintf("no deadline ends an attempt: one that hangs takes the whole %s, and is never retried.", limit),
 				"put a deadline inside the retry, innermost.", i))
 		}
@@ -108,7 +108,7 @@ func attemptNotBelowTotal(s stack) []Finding {
 		}
 		for k := i + 1; k < len(s); k++ {
 			if attempt := s[k].desc.Allows; attempt >= total {
-				fs = append(fs, s.finding(AttemptNotBelowTotal, Warn,
+				fs = append(fs, s.finding(CodeAttemptNotBelowTotal, LevelWarn,
 					fmt.Sprintf("an attempt may take %s of the %s for the whole call: a second one can never run in full.", attempt, total),
 					fmt.Sprintf("give an attempt less than %s.", readable(total/time.Duration(min(s[i].desc.runs(), 3)))), at, k))
 			}
@@ -125,7 +125,7 @@ func backoffExceedsDeadline(s stack) []Finding {
 		if !ok || !late.FailingAtOnce || late.To == Unlimited {
 			continue
 		}
-		fs = append(fs, s.finding(BackoffExceedsDeadline, Warn,
+		fs = append(fs, s.finding(CodeBackoffExceedsDeadline, LevelWarn,
 			fmt.Sprintf("the waits alone can pass the deadline of %s: %s may not happen even if each one before fails at once.", late.Deadline, late.which()),
 			"make fewer attempts, wait less, or allow more time.", i))
 	}
@@ -140,7 +140,7 @@ func retryWithoutBudget(s stack) []Finding {
 			if runs == Unlimited {
 				times = "more load without a limit"
 			}
-			fs = append(fs, s.finding(RetryWithoutBudget, Warn,
+			fs = append(fs, s.finding(CodeRetryWithoutBudget, LevelWarn,
 				"in a total outage it sends "+times+".",
 				"put a budget around it, shared by all stacks of this client to this dependency.", i))
 		}
@@ -153,7 +153,7 @@ func retryWithoutJitter(s stack) []Finding {
 	for _, i := range s.retries() {
 		backoff, _ := param[string](s[i].desc, "backoff")
 		if backoff == "no jitter" || backoff == "constant" {
-			fs = append(fs, s.finding(RetryWithoutJitter, Warn,
+			fs = append(fs, s.finding(CodeRetryWithoutJitter, LevelWarn,
 				"clients that fail together wait the same time and come back together.", "use FullJitter.", i))
 		}
 	}
@@ -169,7 +169,7 @@ func nestedRetry(s stack) []Finding {
 	if s.attempts(0, firstAttempt) == Unlimited {
 		attempts = "attempts without a limit"
 	}
-	return []Finding{s.finding(NestedRetry, Warn,
+	return []Finding{s.finding(CodeNestedRetry, LevelWarn,
 		fmt.Sprintf("%d retries in one stack make %s.", len(retries), attempts),
 		"keep the outermost retry only.", retries...)}
 }
@@ -179,7 +179,7 @@ func retryOfRejections(s stack) []Finding {
 	for _, i := range s.retries() {
 		for k := i + 1; k < len(s); k++ {
 			if s.retriesRefusal(i, k) {
-				fs = append(fs, s.finding(RetryOfRejections, Warn,
+				fs = append(fs, s.finding(CodeRetryOfRejections, LevelWarn,
 					"it retries the refusals of the layer inside it: the loop waits and asks again, and calls nothing.",
 					"do not retry errors that match ErrRejected.", i, k))
 			}
@@ -196,7 +196,7 @@ func breakerWindowSmall(s stack) []Finding {
 		}
 		for _, r := range rulesOf(s[i].desc) {
 			if r.small() {
-				fs = append(fs, s.finding(BreakerWindowSmall, Warn, r.noise(), r.fix(), i))
+				fs = append(fs, s.finding(CodeBreakerWindowSmall, LevelWarn, r.noise(), r.fix(), i))
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func breakerOutsideRetry(s stack) []Finding {
 	var fs []Finding
 	for _, i := range s.each(KindBreaker) {
 		if s.hasRetry(i) {
-			fs = append(fs, s.finding(BreakerOutsideRetry, Info, s.countsCalls(i),
+			fs = append(fs, s.finding(CodeBreakerOutsideRetry, LevelInfo, s.countsCalls(i),
 				"put the breaker inside the retry, unless the whole call is what is healthy or not.", i))
 		}
 	}
@@ -223,7 +223,7 @@ func breakerOutsideLimiter(s stack) []Finding {
 			if k < i || !s.hasRetry(i) || s[k].desc.Refusal == nil {
 				continue
 			}
-			fs = append(fs, s.finding(BreakerOutsideLimiter, Info,
+			fs = append(fs, s.finding(CodeBreakerOutsideLimiter, LevelInfo,
 				"a call that the limiter refuses counts as nothing for the breaker: it stays closed however many there are.",
 				"nothing; ignore this code if it is meant.", i, k))
 		}
@@ -241,7 +241,7 @@ func limiterOutsideRetry(s stack) []Finding {
 		if n := s.attempts(i+1, firstAttempt); n < Unlimited {
 			reason += fmt.Sprintf(": the dependency may see %d times the limit", n)
 		}
-		fs = append(fs, s.finding(LimiterOutsideRetry, Info, reason+".",
+		fs = append(fs, s.finding(CodeLimiterOutsideRetry, LevelInfo, reason+".",
 			"put the limiter inside the retry, if it stands for the quota of the dependency.", i))
 	}
 	return fs
@@ -254,7 +254,7 @@ func limiterWaitInsideAttempt(s stack) []Finding {
 		for k := i - 1; wait > 0 && k >= 0 && s[k].desc.Kind != KindRetry; k-- {
 			// Without a retry around it, a deadline bounds the call, and the wait is part of it.
 			if limit := s[k].desc.Allows; limit > 0 && s.inRetry(k) {
-				fs = append(fs, s.finding(LimiterWaitInsideAttempt, Info,
+				fs = append(fs, s.finding(CodeLimiterWaitInsideAttempt, LevelInfo,
 					fmt.Sprintf("up to %s of waiting for a token comes out of the %s of an attempt.", wait, limit),
 					"put the deadline inside the limiter.", k, i))
 			}
@@ -267,7 +267,7 @@ func opaqueLayer(s stack) []Finding {
 	var fs []Finding
 	for i, l := range s {
 		if l.desc.Opaque {
-			fs = append(fs, s.finding(OpaqueLayer, Info,
+			fs = append(fs, s.finding(CodeOpaqueLayer, LevelInfo,
 				"it does not say all that it may do, so the numbers of this stack are lower bounds.",
 				"let the layer implement Describer, or ignore this code.", i))
 		}

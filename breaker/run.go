@@ -66,7 +66,7 @@ func (c *core) runGuarded(ctx context.Context, next stoic.Next) error {
 	now := time.Now()
 	if stateOf(c.word.Load()) == Open {
 		if left := c.openLeft(now); left >= 0 {
-			return c.b.refuse(ctx, next, c.b.rejectOpen(left+1))
+			return c.b.refuse(ctx, next, c.b.rejectOpen(after(left)))
 		}
 	}
 	word, id, rejection := c.admit(ctx, next, now)
@@ -80,6 +80,9 @@ func (c *core) runGuarded(ctx context.Context, next stoic.Next) error {
 		return c.runProbe(ctx, next, word, id)
 	}
 }
+
+// after is the wait until the breaker probes: strictly after what is left.
+func after(left time.Duration) time.Duration { return max(left, left+1) }
 
 // probe is a call that was admitted half-open and has not ended.
 type probe struct {
@@ -112,7 +115,7 @@ func (c *core) admit(ctx context.Context, next stoic.Next, now time.Time) (word,
 		c.period, c.probes, c.won = word, nil, 0
 	}
 	if c.failHung(word, now, self) {
-		return 0, 0, c.b.rejectOpen(c.openLeft(now) + 1)
+		return 0, 0, c.b.rejectOpen(after(c.openLeft(now)))
 	}
 	if len(c.probes)+c.won >= c.b.config.probes {
 		return 0, 0, c.b.rejectProbesOut()

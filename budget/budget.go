@@ -25,10 +25,7 @@ var ErrExhausted = errors.New("budget: exhausted")
 // holds the value shares it. It is exact and safe for concurrent use. Make it with
 // [New]; the zero value is refused by stoic.New.
 type Budget struct {
-	ratio        float64
-	minPerSecond float64
-	span         time.Duration
-	problems     settings.Problems
+	config
 
 	start time.Time // of monotonic time
 	win   *window
@@ -42,16 +39,23 @@ var (
 	_ stoic.Identifier = (*Budget)(nil)
 )
 
+type config struct {
+	ratio        float64
+	minPerSecond float64
+	span         time.Duration
+	problems     settings.Problems
+}
+
 // An Option changes one setting of a [Budget]. Of several that set the same, the last
 // counts.
-type Option func(*Budget)
+type Option func(*config)
 
 // Ratio sets how many retries each request allows [0.1], from 0 to 1. It counts in
 // millionths: a smaller ratio that is not 0 is refused by stoic.New.
 func Ratio(r float64) Option {
-	return func(b *Budget) {
-		b.ratio = r
-		b.problems.Check("ratio", r == 0 || r >= 1e-6 && r <= 1, "Ratio", r, "must be from 0 to 1, in steps of a millionth")
+	return func(c *config) {
+		c.ratio = r
+		c.problems.Check("ratio", r == 0 || r >= 1e-6 && r <= 1, "Ratio", r, "must be from 0 to 1, in steps of a millionth")
 	}
 }
 
@@ -59,9 +63,9 @@ func Ratio(r float64) Option {
 // without it, a client that makes few calls could never retry. 0 is none; fractions
 // are fine.
 func MinPerSecond(m float64) Option {
-	return func(b *Budget) {
-		b.minPerSecond = m
-		b.problems.Check("min", m >= 0 && m <= 1e6, "MinPerSecond", m, "must be from 0 to 1000000")
+	return func(c *config) {
+		c.minPerSecond = m
+		c.problems.Check("min", m >= 0 && m <= 1e6, "MinPerSecond", m, "must be from 0 to 1000000")
 	}
 }
 
@@ -69,22 +73,25 @@ func MinPerSecond(m float64) Option {
 // 10 ms and at most a day. It is kept in 10 slots, so a request counts for between
 // nine tenths of it and the whole.
 func Window(d time.Duration) Option {
-	return func(b *Budget) {
-		b.span = d
-		b.problems.Check("window", d >= 10*time.Millisecond && d <= 24*time.Hour, "Window", d, "must be from 10ms to 24h")
+	return func(c *config) {
+		c.span = d
+		c.problems.Check("window", d >= 10*time.Millisecond && d <= 24*time.Hour, "Window", d, "must be from 10ms to 24h")
 	}
 }
 
 // New makes a budget. Without options: 10 % of the requests of the last 10 s, and one
 // retry a second. Invalid options are reported by stoic.New.
 func New(opts ...Option) *Budget {
-	b := &Budget{ratio: DefaultRatio, minPerSecond: DefaultMinPerSecond, span: DefaultWindow, start: time.Now()}
+	b := &Budget{
+		config: config{ratio: DefaultRatio, minPerSecond: DefaultMinPerSecond, span: DefaultWindow},
+		start:  time.Now(),
+	}
 	for _, opt := range opts {
 		if opt == nil {
 			b.problems.Check("option", false, "Option", "nil", "must not be nil")
 			continue
 		}
-		opt(b)
+		opt(&b.config)
 	}
 	if b.problems.Err() == nil {
 		b.win = newWindow(b.span, millionths(b.ratio), millionths(b.minPerSecond*b.span.Seconds()))
@@ -146,11 +153,17 @@ func (b *Budget) WithdrawOnly() stoic.Budget {
 // view is a Budget that counts no requests.
 type view struct{ b *Budget }
 
-func (v *view) Run(ctx context.Context, next stoic.Next) error { return next.Do(ctx) }
-func (v *view) Reserve() (stoic.Ticket, error)                 { return v.b.Reserve() }
-func (v *view) Refund(t stoic.Ticket)                          { v.b.Refund(t) }
-func (v *view) Validate() error                                { return v.b.Validate() }
-func (v *view) Identity() any                                  { return v }
+func (v *view) Run(ctx context.Context, next stoic.Next) error {
+	if v.b.win == nil {
+		return v.b.Validate()
+	}
+	return next.Do(ctx)
+}
+
+func (v *view) Reserve() (stoic.Ticket, error) { return v.b.Reserve() }
+func (v *view) Refund(t stoic.Ticket)          { v.b.Refund(t) }
+func (v *view) Validate() error                { return v.b.Validate() }
+func (v *view) Identity() any                  { return v }
 
 func (v *view) Describe() stoic.Description {
 	d := v.b.Describe()

@@ -15,6 +15,7 @@ import (
 type Deadline struct {
 	limit time.Duration
 	made  bool
+	valid bool
 }
 
 var (
@@ -25,10 +26,15 @@ var (
 
 // New makes a deadline of d, counted from the moment a call enters the layer. Zero
 // and negative are refused by stoic.New.
-func New(d time.Duration) *Deadline { return &Deadline{limit: d, made: true} }
+func New(d time.Duration) *Deadline {
+	return &Deadline{limit: d, made: true, valid: d > 0}
+}
 
 // Run is called by the stack.
 func (d *Deadline) Run(ctx context.Context, next stoic.Next) error {
+	if !d.valid {
+		return d.Validate() // a layer that stoic.New has not seen
+	}
 	at, own := time.Now().Add(d.limit), true
 	if outer, ok := ctx.Deadline(); ok && !at.Before(outer) {
 		at, own = outer, false // equal: it is the caller's

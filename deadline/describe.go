@@ -16,7 +16,7 @@ func (d *Deadline) Validate() error {
 	switch {
 	case !d.made:
 		return &stoic.InvalidError{Field: "Deadline{}", Reason: "must be made by deadline.New"}
-	case d.limit <= 0:
+	case !d.valid:
 		return &stoic.InvalidError{Field: "New", Value: d.limit, Reason: "must be positive; leave the layer out for no limit"}
 	default:
 		return nil

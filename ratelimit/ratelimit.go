@@ -25,7 +25,12 @@ var (
 // every pipeline that holds the value shares the rate. It is safe for concurrent
 // use. Make it with [New] or [From]; the zero value is refused by stoic.New.
 type Limiter struct {
-	limiter  *rate.Limiter
+	limiter *rate.Limiter
+	config
+	valid bool // when it was made
+}
+
+type config struct {
 	maxWait  time.Duration // 0: reject
 	problems settings.Problems
 }
@@ -53,8 +58,9 @@ func From(limiter *rate.Limiter, opts ...Option) *Limiter {
 			l.problems.Check("option", false, "Option", "nil", "must not be nil")
 			continue
 		}
-		opt(l)
+		opt(&l.config)
 	}
+	l.valid = l.Validate() == nil
 	return l
 }
 
@@ -69,29 +75,31 @@ func Per(n int, d time.Duration) rate.Limit {
 
 // An Option changes how a [Limiter] treats a call that finds no token. The last one
 // counts.
-type Option func(*Limiter)
+type Option func(*config)
 
 // Reject refuses a call that finds no token. It is the default.
 func Reject() Option {
-	return func(l *Limiter) {
-		l.maxWait = 0
-		l.problems.Check("wait", true, "", nil, "")
+	return func(c *config) {
+		c.maxWait = 0
+		c.problems.Check("wait", true, "", nil, "")
 	}
 }
 
 // Wait makes a call that finds no token wait for one, at most limit. A call that would
 // have to wait longer, or as long as its context has left, is refused at once.
 func Wait(limit time.Duration) Option {
-	return func(l *Limiter) {
-		l.maxWait = limit
-		l.problems.Check("wait", limit > 0, "Wait", limit, "must be positive; use Reject() to refuse at once")
+	return func(c *config) {
+		c.maxWait = limit
+		c.problems.Check("wait", limit > 0, "Wait", limit, "must be positive; use Reject() to refuse at once")
 	}
 }
 
 // Run is called by the stack.
 func (l *Limiter) Run(ctx context.Context, next stoic.Next) error {
-	if l.limiter == nil {
-		return l.Validate()
+	if !l.valid {
+		if err := l.Validate(); err != nil {
+			return err // a layer that stoic.New has not seen
+		}
 	}
 	// Allow comes first: Wait would ask for ctx.Done, which makes a lazy deadline real.
 	if !l.limiter.AllowN(time.Now(), 1) {
@@ -132,14 +140,14 @@ func (l *Limiter) plan(ctx context.Context) (until time.Time, rejection *stoic.R
 	now := time.Now()
 	need, after := l.untilToken(now)
 	longest := l.maxWait
-	if deadline, ok := ctx.Deadline(); ok && l.maxWait > 0 {
+	if deadline, ok := ctx.Deadline(); ok && longest > 0 {
 		left := deadline.Sub(now)
-		if need >= left {
+		if need >= left { // also when it is above the longest wait: both are true
 			return until, tooLate(after)
 		}
 		longest = min(longest, left-1)
 	}
-	if l.maxWait <= 0 || need > longest || need == never {
+	if longest <= 0 || need > longest || need == never {
 		return until, limited(after)
 	}
 	return now.Add(longest), nil

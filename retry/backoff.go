@@ -28,9 +28,9 @@ func (f BackoffFunc) Delay(n int, previous time.Duration, rand func() float64) t
 
 // WithBackoff uses a backoff of the caller's.
 func WithBackoff(b Backoff) Option {
-	return func(r *Retry) {
-		r.backoff = b
-		r.problems.Check("backoff", !isNil(b), "WithBackoff", "nil", "needs a Backoff")
+	return func(c *config) {
+		c.backoff = b
+		c.problems.Check("backoff", !isNil(b), "WithBackoff", "nil", "needs a Backoff")
 	}
 }
 
@@ -72,17 +72,17 @@ func NoJitter(base, ceiling time.Duration) Option {
 
 // Constant waits d before each retry, without jitter. Zero retries at once.
 func Constant(d time.Duration) Option {
-	return func(r *Retry) {
-		r.backoff = jittered{kind: constant, base: d, ceiling: d}
-		r.problems.Check("backoff", d >= 0, "Constant", d, "must not be negative")
+	return func(c *config) {
+		c.backoff = jittered{kind: constant, base: d, ceiling: d}
+		c.problems.Check("backoff", d >= 0, "Constant", d, "must not be negative")
 	}
 }
 
 func exponential(name string, kind jitterKind, base, ceiling time.Duration) Option {
-	return func(r *Retry) {
-		r.backoff = jittered{kind: kind, base: base, ceiling: ceiling}
+	return func(c *config) {
+		c.backoff = jittered{kind: kind, base: base, ceiling: ceiling}
 		both := fmt.Sprintf("%v, %v", base, ceiling)
-		r.problems.Check("backoff", base >= 0 && ceiling >= base, name, both, "base must not be negative, nor above max")
+		c.problems.Check("backoff", base >= 0 && ceiling >= base, name, both, "base must not be negative, nor above max")
 	}
 }
 

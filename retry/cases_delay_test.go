@@ -275,3 +275,25 @@ func TestC77_EmptyJitterRange(t *testing.T) {
 		}
 	}
 }
+
+// withoutHint could carry a hint and has none.
+type withoutHint struct{ error }
+
+func (e withoutHint) Unwrap() error                     { return e.error }
+func (e withoutHint) RetryAfter() (time.Duration, bool) { return 0, false }
+
+// An error that could ask for a wait and does not hides none below it, or beside it.
+func TestHintBelowAnErrorWithoutOne(t *testing.T) {
+	for name, err := range map[string]error{
+		"below":  withoutHint{retry.After(2*time.Second, errBoom)},
+		"beside": errors.Join(withoutHint{errBoom}, retry.After(2*time.Second, errBoom)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				_ = plain(t, retry.New(retry.MaxAttempts(2), retry.Constant(0))).Do(t.Context(), newOp(err).run)
+				equal(t, "waited", time.Since(start), 2*time.Second)
+			})
+		})
+	}
+}

@@ -39,7 +39,9 @@
 // A call marked by stoic.WithNonIdempotent that has no idempotency key is sent
 // again only when the failure proves that it was not executed: a failed dial, a
 // rejection that [If] accepts, or an error marked by [NotExecuted]. A timeout, a
-// 429 and a 503 prove nothing.
+// 429 and a 503 prove nothing. Nor does the error of an http.Client, a *url.Error: a
+// connection that it was refused may be that of a redirect, after the request was
+// executed. With a client that follows none, mark its failed dials by [NotExecuted].
 //
 // # Retries inside retries
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/stoic-go/stoic"
@@ -131,19 +132,35 @@ func isPermanent(err error) bool {
 	return ok
 }
 
+// hintOf returns the first wait that an error in the tree asks for. One that could ask and
+// does not (an answer without the header) hides none below it.
 func hintOf(err error) (time.Duration, bool) {
-	if hinter, ok := errors.AsType[interface {
-		error
+	if hinter, ok := err.(interface {
 		RetryAfter() (time.Duration, bool)
-	}](err); ok {
-		return hinter.RetryAfter()
+	}); ok {
+		if d, ok := hinter.RetryAfter(); ok {
+			return d, true
+		}
+	}
+	//nolint:errorlint // the whole tree is walked here, and errors.As would stop at the first
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return hintOf(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, branch := range e.Unwrap() {
+			if d, ok := hintOf(branch); ok {
+				return d, true
+			}
+		}
 	}
 	return 0, false
 }
 
 // notExecuted reports whether err proves that the operation was not executed: it
 // was never connected, or somebody who knows says so. Of the errors of several
-// endpoints, joined, one failed dial proves nothing when another got further.
+// endpoints, joined, one failed dial proves nothing when another got further. Nor does
+// a failed dial in the error of an http.Client, which does not tell whether it was for a
+// redirect: then the first request was executed.
 func notExecuted(err error) bool {
 	proven, doubted := evidence(err)
 	return proven && !doubted
@@ -154,7 +171,12 @@ func notExecuted(err error) bool {
 func evidence(err error) (proven, doubted bool) {
 	//nolint:errorlint // the whole tree is walked here, and errors.As would stop at the first
 	switch e := err.(type) {
-	case *notExecutedError, *net.DNSError:
+	case *notExecutedError:
+		return true, false
+	case *url.Error:
+		proven, _ = evidence(e.Err)
+		return false, proven
+	case *net.DNSError:
 		return true, false
 	case *net.OpError:
 		dial := e.Op == "dial" || e.Op == "proxyconnect"

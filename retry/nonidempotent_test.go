@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -126,7 +129,9 @@ func TestCallThatMustNotBeRepeated(t *testing.T) {
 		{"503", statusError(503), false},
 		{"503 with a hint", retry.After(time.Nanosecond, statusError(503)), false},
 		{"refused dial", refusedDial(t), true},
-		{"refused dial of a request", refusedRequest(t), true},
+		{"refused dial of a request, which may be that of a redirect", refusedRequest(t), false},
+		{"the same, marked", retry.NotExecuted(refusedRequest(t)), true},
+		{"unknown host of a request", &url.Error{Op: "Post", Err: &net.DNSError{IsNotFound: true}}, false},
 		{"timeout of a dial", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}, true},
 		{"dial of a proxy", &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errBoom}, true},
 		{"timeout of a read", readTimeout(t), false},
@@ -170,6 +175,34 @@ func TestCallThatMustNotBeRepeated(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A payment that was executed and answered by a redirect to a host that is down: the
+// error is that of a failed dial, and the payment must not be made again.
+func TestDialOfARedirectIsNoProof(t *testing.T) {
+	var payments atomic.Int64
+	down := "http://" + refusedAddr(t) + "/receipt"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		payments.Add(1)
+		http.Redirect(w, r, down, http.StatusSeeOther)
+	}))
+	defer srv.Close()
+	p := stoic.MustNew("pay", retry.New(retry.Constant(0)))
+	err := p.Do(stoic.WithNonIdempotent(t.Context()), func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL, strings.NewReader("42"))
+		if err != nil {
+			return err
+		}
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	})
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("error: got %v, want a refused connection", err)
+	}
+	equal(t, "payments", payments.Load(), int64(1))
 }
 
 func TestCallThatMustNotBeRepeatedAndRejections(t *testing.T) {

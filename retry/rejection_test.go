@@ -3,12 +3,15 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stoic-go/stoic"
 	"github.com/stoic-go/stoic/breaker"
+	"github.com/stoic-go/stoic/hooks"
 	"github.com/stoic-go/stoic/ratelimit"
 	"github.com/stoic-go/stoic/retry"
 )
@@ -183,4 +186,33 @@ func TestCallerWhoLeavesWhileTheLimiterWaits(t *testing.T) {
 		equal(t, "returned after", time.Since(op.start), time.Second)
 		b.check(t, 1, 1) // the second attempt was not sent
 	})
+}
+
+// An attempt that was refused further in was not sent: the next one is still the first.
+func TestAttemptNumbersCountWhatWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []int
+		refuse := map[int]bool{1: true, 3: true} // by tries
+		try := 0
+		gate := stoic.PolicyFunc("gate", func(ctx context.Context, next stoic.Next) error {
+			seen = append(seen, next.Attempt())
+			if try++; refuse[try] {
+				return &stoic.Rejection{Policy: "gate", Reason: "closed"}
+			}
+			return next.Do(ctx)
+		})
+		p := stoic.MustNew("pay", retry.New(retry.MaxAttempts(5), retry.If(accept), retry.Constant(0)), gate)
+		_ = p.Do(t.Context(), func(ctx context.Context) error { return errBoom })
+		equal(t, "attempts", fmt.Sprint(seen), "[1 1 2 2 3]")
+	})
+}
+
+// The events of a retry inside an attempt carry the numbers of its own attempts.
+func TestEventNumbersOfANestedRetry(t *testing.T) {
+	var got []string
+	h := hooks.OnEvent(func(_ context.Context, e hooks.Event) { got = append(got, fmt.Sprintf("%s %d", e.Kind, e.Attempt)) })
+	p := stoic.MustNew("pay", stoic.Observe(h),
+		retry.New(retry.MaxAttempts(2), retry.Constant(0)), retry.New(retry.MaxAttempts(2), retry.Constant(0), retry.AllowNested()))
+	_ = p.Do(t.Context(), func(context.Context) error { return errBoom })
+	equal(t, "events", strings.Join(got, ", "), "retry 1, gave_up 2, retry 1, retry 2, gave_up 3, gave_up 2")
 }

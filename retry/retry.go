@@ -15,7 +15,11 @@ import (
 // state between calls: one value serves any number of pipelines and goroutines.
 // Make it with [New]; the zero value is refused by stoic.New.
 type Retry struct {
-	made, valid   bool
+	config
+	made, valid bool
+}
+
+type config struct {
 	maxAttempts   int // math.MaxInt with Unlimited
 	backoff       Backoff
 	retryable     func(error) bool // nil: the default
@@ -36,20 +40,19 @@ var (
 // 10 s, everything retried but cancelled callers and rejections. Invalid options
 // are reported by stoic.New.
 func New(opts ...Option) *Retry {
-	r := &Retry{
-		made:          true,
+	r := &Retry{made: true, config: config{
 		maxAttempts:   DefaultMaxAttempts,
 		backoff:       jittered{kind: fullJitter, base: DefaultBase, ceiling: DefaultMax},
 		maxRetryAfter: DefaultMaxRetryAfter,
 		sleep:         sleep,
 		rand:          random,
-	}
+	}}
 	for _, opt := range opts {
 		if opt == nil {
 			r.problems.Check("option", false, "Option", "nil", "must not be nil")
 			continue
 		}
-		opt(r)
+		opt(&r.config)
 	}
 	r.valid = r.problems.Err() == nil
 	return r
@@ -82,6 +85,7 @@ type loop struct {
 	*Retry
 	next     stoic.Next
 	first    int           // the number of the first attempt: above 1 inside a resend
+	number   int           // that of the last attempt: above first once one was sent before
 	tries    int           // attempts so far, rejected ones included
 	sent     int           // attempts that no layer further in refused
 	previous time.Duration // the last computed delay
@@ -90,7 +94,7 @@ type loop struct {
 
 // again decides what follows the failure of the first attempt, and then of each.
 func (r *Retry) again(ctx context.Context, next stoic.Next, err error) error {
-	l := loop{Retry: r, next: next, first: next.Attempt()}
+	l := loop{Retry: r, next: next, first: next.Attempt(), number: next.Attempt()}
 	if l.first > 1 && !r.allowNested {
 		if stoic.VerdictOf(ctx, err) == stoic.Success { // an answer: nothing failed
 			return err
@@ -193,7 +197,6 @@ func (l *loop) delay(err error) time.Duration {
 // back unless the attempt was sent: on a cancelled wait, a rejection further in, a
 // panic or a Goexit before it.
 func (l *loop) attempt(ctx context.Context, err error, delay time.Duration) (why stop, result error) {
-	number := l.first + l.tries // saturates in WithAttempt
 	if budget := l.next.Budget(); budget != nil {
 		ticket, refused := budget.Reserve()
 		if refused != nil {
@@ -209,20 +212,27 @@ func (l *loop) attempt(ctx context.Context, err error, delay time.Duration) (why
 			return why, nil
 		}
 		sent = true // also when it panics: it was called
-		result = l.next.WithAttempt(number).Do(ctx)
+		result = l.send(ctx)
 		sent = !errors.Is(result, stoic.ErrRejected)
 		return stop{}, result
 	}
 	if why = l.wait(ctx, err, delay); why.why != "" {
 		return why, nil
 	}
-	return stop{}, l.next.WithAttempt(number).Do(ctx)
+	return stop{}, l.send(ctx)
+}
+
+// send makes the next attempt. Its number is above the first one's exactly when an
+// attempt was sent before; it saturates in WithAttempt.
+func (l *loop) send(ctx context.Context) error {
+	l.number = l.first + l.sent
+	return l.next.WithAttempt(l.number).Do(ctx)
 }
 
 // wait announces the attempt, sleeps, and looks at the context once more.
 func (l *loop) wait(ctx context.Context, err error, delay time.Duration) stop {
 	l.next.Emit(ctx, hooks.Event{
-		Kind: hooks.Retry, Policy: stoic.KindRetry, Attempt: l.first + l.tries - 1, Delay: delay, Err: err,
+		Kind: hooks.Retry, Policy: stoic.KindRetry, Attempt: l.number, Delay: delay, Err: err,
 	})
 	var slept error
 	if delay > 0 {
@@ -246,7 +256,7 @@ func (l *loop) refused(ctx context.Context, err error) stop {
 		err, eventType = &named, named.Type
 	}
 	l.next.Emit(ctx, hooks.Event{
-		Kind: hooks.Reject, Policy: stoic.KindBudget, Attempt: l.first + l.tries - 1, Err: err, Reason: eventType,
+		Kind: hooks.Reject, Policy: stoic.KindBudget, Attempt: l.number, Err: err, Reason: eventType,
 	})
 	return stop{why: hooks.StopBudget, reason: err}
 }
@@ -266,7 +276,7 @@ func (l *loop) giveUp(ctx context.Context, err error, s stop) error {
 		err = l.stopped(s.reason)
 	}
 	l.next.Emit(ctx, hooks.Event{
-		Kind: hooks.GaveUp, Policy: stoic.KindRetry, Attempt: l.first + l.tries - 1, Err: err, Reason: s.why,
+		Kind: hooks.GaveUp, Policy: stoic.KindRetry, Attempt: l.number, Err: err, Reason: s.why,
 	})
 	return err
 }
