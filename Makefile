@@ -37,8 +37,8 @@ test: ## every test, with the race detector and in random order
 	@$(call each,go test -race -shuffle=on ./...)
 
 .PHONY: stress
-stress: ## the concurrency tests, 20 times each, with the race detector
-	@$(call each,go test -race -count=20 -run 'Concurren|Race|Parallel' ./...)
+stress: ## every test of the library 20 times, with the race detector (some minutes)
+	@$(call each,go test -race -shuffle=on -count=20 $$(go list ./... | grep -v /examples))
 
 .PHONY: fuzz
 fuzz: ## every fuzz test for FUZZTIME (30s), one at a time
