@@ -66,11 +66,11 @@ func server(t *testing.T, f func(net.Conn)) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		conn, err := l.Accept()
+		_ = l.Close()
 		if err != nil {
 			t.Error(err)
 			return
