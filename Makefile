@@ -33,7 +33,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: test
-test: ## every test, with the race detector and in random order
+test: ## every test, with the race detector and in random order; allocations without it
+	@$(call each,go test -run 'Alloc|Cost' ./...)
 	@$(call each,go test -race -shuffle=on ./...)
 
 .PHONY: stress
