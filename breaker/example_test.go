@@ -10,12 +10,10 @@ import (
 	"github.com/stoic-go/stoic/breaker"
 )
 
-// A breaker opens after failures, refuses while it is open, and lets a probe through
-// afterwards, whose success closes it.
+// A breaker opens after failures, and then refuses without calling. The rejection tells
+// when it will let a probe through, whose success closes it.
 func ExampleNew() {
-	db := breaker.New("db",
-		breaker.ConsecutiveFailures(2),
-		breaker.OpenFor(100*time.Millisecond)) // seconds, outside an example
+	db := breaker.New("db", breaker.ConsecutiveFailures(2), breaker.OpenFor(time.Minute))
 	orders := stoic.MustNew("orders", db)
 
 	refused := errors.New("connection refused")
@@ -24,21 +22,17 @@ func ExampleNew() {
 		fmt.Println(err)
 	}
 	err := orders.Do(context.Background(), func(context.Context) error { return nil })
-	fmt.Println("refused by the client:", errors.Is(err, breaker.ErrOpen))
+	fmt.Println("refused by the client:", errors.Is(err, breaker.ErrOpen), db.State())
 
 	if rejection, ok := errors.AsType[*stoic.Rejection](err); ok {
 		after, _ := rejection.RetryAfter()
-		time.Sleep(after)
+		fmt.Println("again in", after.Round(time.Minute))
 	}
-	fmt.Println(db.State())
-	err = orders.Do(context.Background(), func(context.Context) error { return nil })
-	fmt.Println(err, db.State())
 	// Output:
 	// connection refused
 	// connection refused
-	// refused by the client: true
-	// half-open
-	// <nil> closed
+	// refused by the client: true open
+	// again in 1m0s
 }
 
 // An answer that says nothing about the health of the other side does not count.
