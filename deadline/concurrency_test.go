@@ -2,6 +2,7 @@ package deadline_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func pollErr(ctx context.Context, t *testing.T) {
 	t.Helper()
 	err := ctx.Err()
 	for ; err == nil; err = ctx.Err() {
-		time.Sleep(10 * time.Microsecond)
+		runtime.Gosched()
 	}
 	select {
 	case <-ctx.Done():
