@@ -340,6 +340,10 @@ func TestTooLate(t *testing.T) {
 			[]stoic.Policy{deadline.New(second), retry.New(retry.NoJitter(100*time.Millisecond, second)), deadline.New(100 * time.Millisecond), ratelimit.New(1, 1, ratelimit.Wait(500*time.Millisecond))},
 			"[]",
 		},
+		{
+			[]stoic.Policy{deadline.New(10 * second), deadline.New(second), retry.New(retry.Constant(600 * time.Millisecond)), deadline.New(1)},
+			"[attempt 3 of layer 3: the deadline of 1s comes first even if each one before fails at once, when the waits are at their ceilings]",
+		},
 		{ // the outer deadline leaves less than the inner one allows
 			[]stoic.Policy{deadline.New(10 * second), ratelimit.New(1, 1, ratelimit.Wait(9*second)), deadline.New(5 * second), retry.New(retry.Constant(2 * second))},
 			"[attempts 2 to 3 of layer 4: the deadline of 10s comes first even if each one before fails at once, when the waits are at their ceilings]",

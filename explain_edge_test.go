@@ -169,3 +169,25 @@ func TestNamesAreQuotedWhereTheyMust(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// sharing hands out its own slices.
+type sharing struct {
+	opaqueLayer
+
+	d stoic.Description
+}
+
+func (s *sharing) Describe() stoic.Description { return s.d }
+
+// What a layer does to its description after New does not reach the pipeline.
+func TestDescriptionIsACopy(t *testing.T) {
+	l := &sharing{d: stoic.Description{
+		Kind: "mine", Params: []stoic.Param{{Name: "size", Value: 1}}, Waits: []time.Duration{time.Second},
+	}}
+	p := stoic.MustNew("p", l)
+	l.d.Params[0], l.d.Waits[0] = stoic.Param{Name: "gone"}, time.Hour
+	e := p.Explain()
+	if e.Layers[0].Params[0].Name != "size" || e.Worst.Waits != time.Second {
+		t.Errorf("it changed to %+v", e)
+	}
+}

@@ -47,12 +47,8 @@ func Get[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, e
 	if err == nil {
 		return g.result(), nil
 	}
-	unwanted, ok := errors.AsType[*unwantedError[T]](err)
-	if ok && !stoppedBy(ctx, err) {
+	if unwanted, ok := errors.AsType[*unwantedError[T]](err); ok && !stoppedBy(ctx, err) {
 		return unwanted.value, nil
-	}
-	if ok && err == error(unwanted) { //nolint:errorlint // what is around the mark stays around it
-		err = unwanted.err
 	}
 	return zero, err
 }
