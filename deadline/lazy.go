@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,13 +21,17 @@ import (
 type lazy struct {
 	parent context.Context //nolint:containedctx // it is a context
 	at     time.Time       // never after the parent's deadline
-	own    bool            // at is earlier than the parent's: the parent will not end by then
 
-	real  atomic.Pointer[realContext]
+	real atomic.Pointer[realContext]
+
+	// The contexts whose real one skips this one; see adopt. Mostly there is one, and a
+	// map for the others keeps the lazy context small.
+	kid  *lazy
+	more map[*lazy]struct{}
+
+	mu    sync.Mutex
 	ended atomic.Bool // the layer returned while there was no real context; set under mu
-
-	mu   sync.Mutex
-	kids []*lazy // contexts whose real one skips this one; see adopt
+	own   bool        // at is earlier than the parent's: the parent will not end by then
 }
 
 type realContext struct {
@@ -168,16 +171,24 @@ func (c *lazy) adopt(kid *lazy) bool {
 	if !c.unused() {
 		return false
 	}
-	c.kids = append(c.kids, kid)
+	switch {
+	case c.kid == nil:
+		c.kid = kid
+	case c.more == nil:
+		c.more = map[*lazy]struct{}{kid: {}}
+	default:
+		c.more[kid] = struct{}{}
+	}
 	return true
 }
 
 func (c *lazy) forget(kid *lazy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if i := slices.Index(c.kids, kid); i >= 0 {
-		c.kids = slices.Delete(c.kids, i, i+1)
+	if c.kid == kid {
+		c.kid = nil
 	}
+	delete(c.more, kid)
 }
 
 // end makes the context done. The layer calls it when it returns, panics or exits.
@@ -187,12 +198,17 @@ func (c *lazy) end() {
 	if r == nil {
 		c.ended.Store(true)
 	}
-	kids := c.kids
-	c.kids = nil
+	kid, more := c.kid, c.more
+	c.kid, c.more = nil, nil
 	c.mu.Unlock()
 
-	for _, kid := range kids {
+	if kid != nil {
 		kid.force().cancel() // force waits for a Done that is just making it
+	}
+	if more != nil { // the range over no map costs as much as the rest
+		for kid := range more {
+			kid.force().cancel()
+		}
 	}
 	if r == nil {
 		return

@@ -61,7 +61,7 @@ func TestEndWhileDoneIsMade(t *testing.T) {
 func (c *lazy) hasKids() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.kids) > 0
+	return len(kidsOf(c)) > 0
 }
 
 // However many ask at once, there is one Done.
