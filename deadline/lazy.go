@@ -205,7 +205,7 @@ func (c *lazy) end() {
 	if kid != nil {
 		kid.force().cancel() // force waits for a Done that is just making it
 	}
-	if more != nil { // the range over no map costs as much as the rest
+	if len(more) > 0 { // a range over no map costs as much as the rest
 		for kid := range more {
 			kid.force().cancel()
 		}
