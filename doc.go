@@ -4,12 +4,12 @@
 // queue) and run every call to that dependency through it.
 //
 //	payments := stoic.MustNew("payments",
-//		deadline.New(2*time.Second),           // the whole call, waits included
-//		budget.New(),                          // at most 10 % more load
-//		retry.New(),                           // three attempts, full jitter
-//		breaker.New("payments"),               // sees every attempt
+//		deadline.New(2*time.Second),        // the whole call, waits included
+//		budget.New(),                       // retries: 10 % of the calls, and one a second
+//		retry.New(),                        // three attempts, full jitter
+//		breaker.New("payments"),            // sees every attempt
 //		ratelimit.New(ratelimit.Per(100, time.Second), 20),
-//		deadline.New(500*time.Millisecond),    // each attempt
+//		deadline.New(500*time.Millisecond), // each attempt
 //	)
 //	err := payments.Do(ctx, func(ctx context.Context) error {
 //		return charge(ctx, stoic.IdempotencyKey(ctx), amount)
@@ -25,8 +25,8 @@
 //
 // An error of the operation comes back as it is unless a layer has something to
 // add, and then it stays reachable by [errors.Is] and [errors.As]. Every error
-// that means "the client did not call" matches [ErrRejected]; every mistake in
-// the construction of a stack matches [ErrInvalid].
+// that means "the client refused, and did not call" matches [ErrRejected]; every
+// mistake in the construction of a stack matches [ErrInvalid].
 //
 // # Contexts
 //
@@ -34,6 +34,12 @@
 // hook. Deadlines are cooperative: the operation gets a context and is waited
 // for, so it must honour that context. Panics and [runtime.Goexit] reach the
 // caller unchanged, and leave nothing taken.
+//
+// # Asking the stack
+//
+// [Pipeline.Explain] says what each layer does at its place, and the worst case of a
+// call in numbers: attempts, time, load in an outage. [Pipeline.Vet] finds orders and
+// numbers that are known to hurt; put it into a test beside the stack.
 //
 // # Observing
 //

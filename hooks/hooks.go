@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Hook is told what happens inside the [Observe] layer that holds it: when a
+// A Hook is told what happens inside the stoic.Observe layer that holds it: when a
 // call or an attempt begins and ends, and what the policies decide in between.
 //
 // Methods are called synchronously, on the goroutine of the call, with no lock
@@ -18,8 +18,6 @@ import (
 //
 // Embed [Nop] to implement only some of the methods and to stay a Hook when one
 // is added.
-//
-// [Observe]: https://pkg.go.dev/github.com/stoic-go/stoic#Observe
 type Hook interface {
 	// Start says that a call or an attempt begins. The context that it returns
 	// is used for everything inside; it must be ctx or derive from it. Nil is read as
