@@ -24,7 +24,8 @@ func FailIf[T any](check func(T) error) GetOption[T] {
 // Get runs fn through p and returns its value. With an error the value is the zero
 // value, with one exception: when the call failed because [FailIf] objects to the result
 // of the last attempt, and it was not the caller's context that stopped the stack, that
-// result is returned with a nil error, as it would be without a stack.
+// result is returned with a nil error, as it would be without a stack. A layer of your own
+// that returns nil though no run succeeded gives the zero value and no error.
 //
 // The context that fn gets ends when the attempt ends. A value whose life ends with
 // it, the body of an *http.Response above all, must be used up inside fn.

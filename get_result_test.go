@@ -111,3 +111,21 @@ func TestGetRefusesANilOption(t *testing.T) {
 		t.Errorf("got %v, want ErrInvalid", err)
 	}
 }
+
+func TestGetWithALayerThatHidesAFailure(t *testing.T) {
+	hide := stoic.PolicyFunc("hide", func(ctx context.Context, next stoic.Next) error {
+		_ = next.Do(ctx)
+		return nil
+	})
+	for name, check := range map[string]error{"the function fails": nil, "FailIf objects": errBusy} {
+		got, err := stoic.Get(t.Context(), stoic.MustNew("p", hide), func(context.Context) (int, error) {
+			if check == nil {
+				return 1, errBoom
+			}
+			return 1, nil
+		}, stoic.FailIf(func(int) error { return check }))
+		if got != 0 || err != nil {
+			t.Errorf("%s: got %d and %v, want the zero value and no error", name, got, err)
+		}
+	}
+}

@@ -266,11 +266,15 @@ func limiterWaitInsideAttempt(s stack) []Finding {
 func opaqueLayer(s stack) []Finding {
 	var fs []Finding
 	for i, l := range s {
-		if l.desc.Opaque {
-			fs = append(fs, s.finding(CodeOpaqueLayer, LevelInfo,
-				"it does not say all that it may do, so the numbers of this stack are lower bounds.",
-				"let the layer implement Describer, or ignore this code.", i))
+		if !l.desc.Opaque {
+			continue
 		}
+		fix := "let the layer implement Describer, or ignore this code."
+		if l.desc.Kind == KindRetry {
+			fix = "use a backoff of package retry, or give yours a method Ceiling and at most 66 attempts; or ignore this code."
+		}
+		fs = append(fs, s.finding(CodeOpaqueLayer, LevelInfo,
+			"it does not say all that it may do, so the numbers of this stack are lower bounds.", fix, i))
 	}
 	return fs
 }

@@ -188,6 +188,12 @@ func TestVet(t *testing.T) {
 		},
 		{
 			code:  stoic.CodeOpaqueLayer,
+			bad:   []stoic.Policy{retry.New(retry.MaxAttempts(67), retry.WithBackoff(linear{}))},
+			want:  `info opaque-layer: layer 1 (retry): it does not say all that it may do, so the numbers of this stack are lower bounds. Fix: use a backoff of package retry, or give yours a method Ceiling and at most 66 attempts; or ignore this code.`,
+			close: []stoic.Policy{retry.New(retry.MaxAttempts(66), retry.WithBackoff(linear{}))},
+		},
+		{
+			code:  stoic.CodeOpaqueLayer,
 			bad:   []stoic.Policy{stoic.Middleware("log", passThrough)},
 			want:  `info opaque-layer: layer 1 (middleware "log"): it does not say all that it may do, so the numbers of this stack are lower bounds. Fix: let the layer implement Describer, or ignore this code.`,
 			close: []stoic.Policy{stoic.Observe(hooks.Nop{})},

@@ -1,7 +1,9 @@
 package breaker_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +98,23 @@ func TestRejectionsAreNotShared(t *testing.T) {
 		time.Sleep(time.Second)
 		if second := r.rejected(); second == first || *first != kept {
 			t.Error("the first rejection has changed")
+		}
+	})
+}
+
+// A breaker that never closes by itself says so by the longest time there is, not by an
+// overflow.
+func TestRetryAfterSaturates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := breaker.New("b", breaker.ConsecutiveFailures(1), breaker.OpenFor(math.MaxInt64))
+		p := stoic.MustNew("p", b)
+		_ = p.Do(t.Context(), func(context.Context) error { return errors.New("down") })
+		rejection, ok := errors.AsType[*stoic.Rejection](p.Do(t.Context(), func(context.Context) error { return nil }))
+		if !ok {
+			t.Fatal("not rejected")
+		}
+		if after, known := rejection.RetryAfter(); !known || after != math.MaxInt64 {
+			t.Errorf("RetryAfter: %v, %t, want the longest time", after, known)
 		}
 	})
 }

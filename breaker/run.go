@@ -98,7 +98,7 @@ func (c *core) admit(ctx context.Context, next stoic.Next, now time.Time) (word,
 	defer c.mu.Unlock()
 	if stateOf(c.word.Load()) == Open {
 		if left := c.openLeft(now); left >= 0 {
-			return 0, 0, c.b.rejectOpen(left + 1)
+			return 0, 0, c.b.rejectOpen(after(left))
 		}
 		c.opener.Store(self)
 		c.feed(0, nil) // word 0 is stale by now: this only lets gobreaker look at its clock
