@@ -240,7 +240,7 @@ func (c *compiler) slots(p *Pipeline) []slot {
 func (p *Pipeline) attach() {
 	infos := make([]hooks.LayerInfo, len(p.layers))
 	for i, l := range p.layers {
-		infos[i] = hooks.LayerInfo{Kind: l.desc.Kind, Name: l.desc.Name}
+		infos[i] = hooks.LayerInfo{Kind: l.desc.Kind, Name: l.desc.Name, Policy: l.policy}
 	}
 	told := make(map[any]bool) // a hook in two Observe layers is told once
 	for _, l := range p.layers {

@@ -140,6 +140,16 @@ func (b *Budget) Refund(t stoic.Ticket) {
 	}
 }
 
+// Utilization is the share of the retries allowed in the window that is spent now: 0 while
+// none was granted, 1 when all were. It is 1 too when requests have left the window and
+// the retries that they allowed have not. Reading changes nothing.
+func (b *Budget) Utilization() float64 {
+	if b.win == nil {
+		return 0
+	}
+	return b.win.utilization(time.Since(b.start))
+}
+
 // WithdrawOnly is a view of the budget that pays for retries and counts no requests.
 // A client further down, below a stack that counts them already, takes it, so that a
 // request does not count twice. It is the same view on every call.
@@ -164,6 +174,7 @@ func (v *view) Reserve() (stoic.Ticket, error) { return v.b.Reserve() }
 func (v *view) Refund(t stoic.Ticket)          { v.b.Refund(t) }
 func (v *view) Validate() error                { return v.b.Validate() }
 func (v *view) Identity() any                  { return v }
+func (v *view) Utilization() float64           { return v.b.Utilization() }
 
 func (v *view) Describe() stoic.Description {
 	d := v.b.Describe()

@@ -81,18 +81,37 @@ func (w *window) reserve(elapsed time.Duration) (number int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := w.number(elapsed) // under the lock, so that no slot is newer
-	var requests, retries uint64
+	retries, allowed := w.sum(n)
+	if retries+1e6 > allowed {
+		return 0, false
+	}
+	w.begin(n).retries++
+	return n, true
+}
+
+// sum returns the retries of the window that ends with slot n, and how many it
+// allows, both in millionths. mu is held.
+func (w *window) sum(n int64) (retries, allowed uint64) {
+	var requests uint64
 	for i := range w.slots {
 		if s := &w.slots[i]; n-s.number.Load() < slots {
 			requests += s.requests.Load()
 			retries += s.retries
 		}
 	}
-	if (retries+1)*1e6 > w.ratio*requests+w.floor {
-		return 0, false
+	return retries * 1e6, w.ratio*requests + w.floor
+}
+
+// utilization is the share of the allowed retries that is spent, from 0 to 1.
+func (w *window) utilization(elapsed time.Duration) float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// Not number: reading must not move the window.
+	retries, allowed := w.sum(max(w.latest.Load(), int64(elapsed/w.slot)))
+	if retries >= allowed {
+		return min(float64(retries), 1)
 	}
-	w.begin(n).retries++
-	return n, true
+	return float64(retries) / float64(allowed)
 }
 
 // refund takes a granted retry back out of its slot. One whose slot has left the

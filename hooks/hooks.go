@@ -46,8 +46,9 @@ type Attacher interface {
 
 // LayerInfo names one layer of a stack.
 type LayerInfo struct {
-	Kind string // "retry", "breaker", …: what the layer is
-	Name string // its own name where it has one (a breaker), else empty
+	Kind   string // "retry", "breaker", …: what the layer is
+	Name   string // its own name where it has one (a breaker), else empty
+	Policy any    // the layer itself, for what it can be asked: a breaker its state, a budget its utilization
 }
 
 // OpKind tells calls from attempts.
@@ -137,7 +138,8 @@ const (
 	GaveUp
 
 	// Reject: a policy did not call what is inside it. Err is the rejection,
-	// Reason its error type ("circuit_open", "budget_exhausted", …).
+	// Reason its error type ("circuit_open", "budget_exhausted", …), Delay how long it
+	// had waited: above 0 where a limiter's wait was cut short.
 	Reject
 
 	// StateChange: a breaker went from From to To, each one of the State constants.
@@ -152,6 +154,10 @@ const (
 	// NestedRetry: a retry inside another one saw an attempt fail that is
 	// itself a resend, and left it to the outer one. Err is the failure.
 	NestedRetry
+
+	// Waited: a limiter made the call wait for Delay, and now lets it pass. A call that
+	// passes at once makes no event.
+	Waited
 )
 
 // String returns the kind in snake case, as it is used in log lines.
@@ -169,6 +175,8 @@ func (k EventKind) String() string {
 		return "deadline_exceeded"
 	case NestedRetry:
 		return "nested_retry"
+	case Waited:
+		return "waited"
 	default:
 		return "unknown"
 	}
@@ -182,7 +190,7 @@ type Event struct {
 	Policy    string        // the kind of the policy that decided: "retry", "breaker", …
 	Name      string        // its own name where it has one
 	Attempt   int           // the attempt it is about, from 1
-	Delay     time.Duration // Retry: the wait that follows; DeadlineExceeded: the limit
+	Delay     time.Duration // Retry: the wait that follows; Waited, Reject: the wait before; DeadlineExceeded: the limit
 	Err       error
 	Reason    string // GaveUp: a Stop constant; Reject: the error type
 	From, To  string // StateChange: State constants

@@ -124,6 +124,7 @@ func TestStrings(t *testing.T) {
 		{hooks.StateChange, "state_change"},
 		{hooks.DeadlineExceeded, "deadline_exceeded"},
 		{hooks.NestedRetry, "nested_retry"},
+		{hooks.Waited, "waited"},
 		{hooks.EventKind(0), "unknown"},
 		{hooks.EventKind(200), "unknown"},
 	}

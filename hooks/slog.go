@@ -25,7 +25,7 @@ import (
 // handler. A line below it costs nothing.
 //
 // Messages begin with "stoic: ". Keys are pipeline and operation on each line,
-// and where they apply policy, name, attempt, delay, limit, reason, from, to,
+// and where they apply policy, name, attempt, delay, waited, limit, reason, from, to,
 // outcome, duration, error and panic.
 //
 // The texts of errors and of panics are printed without the user information,
@@ -79,6 +79,12 @@ func (h *slogHook) Event(ctx context.Context, e Event) {
 	switch e.Kind { //nolint:exhaustive // the others have no delay
 	case Retry:
 		attrs = append(attrs, slog.Duration("delay", e.Delay))
+	case Waited:
+		attrs = append(attrs, slog.Duration("waited", e.Delay))
+	case Reject:
+		if e.Delay > 0 {
+			attrs = append(attrs, slog.Duration("waited", e.Delay))
+		}
 	case DeadlineExceeded:
 		attrs = append(attrs, slog.Duration("limit", e.Delay))
 	}
@@ -165,6 +171,8 @@ func eventMessage(k EventKind) string {
 		return "stoic: deadline exceeded"
 	case NestedRetry:
 		return "stoic: nested retry"
+	case Waited:
+		return "stoic: waited"
 	default:
 		return "stoic: event"
 	}

@@ -256,7 +256,7 @@ func TestSlogPrintsNoSecrets(t *testing.T) {
 	h := hooks.Slog(l)
 	ctx := h.Start(t.Context(), call)
 	lines := 0
-	for kind := range hooks.NestedRetry + 1 {
+	for kind := range hooks.Waited + 1 {
 		for _, err := range []error{secret, wrapped} {
 			h.Event(ctx, event(kind, func(e *hooks.Event) { e.Err = err }))
 			lines++

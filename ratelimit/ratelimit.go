@@ -103,15 +103,32 @@ func (l *Limiter) Run(ctx context.Context, next stoic.Next) error {
 	}
 	// Allow comes first: Wait would ask for ctx.Done, which makes a lazy deadline real.
 	if !l.limiter.AllowN(time.Now(), 1) {
-		if rejection := l.wait(ctx); rejection != nil {
-			rejection.Pipeline = next.Pipeline()
-			next.Emit(ctx, hooks.Event{
-				Kind: hooks.Reject, Policy: stoic.KindRateLimit, Attempt: next.Attempt(), Err: rejection, Reason: rejection.Type,
-			})
-			return rejection
+		if err := l.queue(ctx, next); err != nil {
+			return err
 		}
 	}
 	return next.Do(ctx)
+}
+
+// queue returns nil when the call has a token, and says what came of the wait.
+func (l *Limiter) queue(ctx context.Context, next stoic.Next) error {
+	var start time.Time
+	if next.Observed() {
+		start = time.Now()
+	}
+	rejection := l.wait(ctx)
+	e := hooks.Event{Kind: hooks.Waited, Policy: stoic.KindRateLimit, Attempt: next.Attempt(), Delay: time.Since(start)}
+	if rejection == nil {
+		next.Emit(ctx, e)
+		return nil
+	}
+	rejection.Pipeline = next.Pipeline()
+	e.Kind, e.Err, e.Reason = hooks.Reject, rejection, rejection.Type
+	if ctx.Err() == nil {
+		e.Delay = 0 // refused at once
+	}
+	next.Emit(ctx, e)
+	return rejection
 }
 
 // wait returns nil when the call has a token.

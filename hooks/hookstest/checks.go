@@ -103,8 +103,8 @@ func checkDone(p *probe) {
 }
 
 func checkValues(p *probe) {
-	for kind := range hooks.NestedRetry + 2 {
-		if kind > hooks.NestedRetry {
+	for kind := range hooks.Waited + 2 {
+		if kind > hooks.Waited {
 			kind = unknown
 		}
 		full := retried(2)

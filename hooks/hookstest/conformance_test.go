@@ -226,7 +226,7 @@ func TestHookFindsBadHooks(t *testing.T) {
 		},
 		{
 			"unknown event", func() hooks.Hook {
-				var counts [hooks.NestedRetry + 1]atomic.Int64
+				var counts [hooks.Waited + 1]atomic.Int64
 				return funcs{event: func(_ context.Context, e hooks.Event) { counts[e.Kind].Add(1) }}
 			},
 			[]string{"all values"},
