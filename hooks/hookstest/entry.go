@@ -41,19 +41,23 @@ type Entry struct {
 	Event   hooks.Event     // with Event
 }
 
-// String returns the entry as one short line that is the same in each run:
+// String returns the entry as one short line that is the same in each run of a
+// testing/synctest bubble:
 //
 //	start call payments #1
 //	end attempt payments/refund #2 failed
 //	retry retry payments #1 100ms
 //	gave_up retry payments #3 max_attempts
+//	waited ratelimit payments #1 250ms
+//	reject ratelimit payments #1 300ms canceled
 //	reject breaker(api) payments #1 circuit_open
 //	state_change breaker(api) payments #1 closed->open
 //	deadline_exceeded deadline payments #1 2s
 //
 // That is what happened, of what kind or by which policy, in which pipeline and
 // operation (if it has a name of its own), in which attempt (if it is known),
-// and the rest. Errors, values of panics and measured durations are left out.
+// and the rest: a delay for a rejection only where there was one. Errors, values of
+// panics and how long calls and attempts took are left out.
 func (e Entry) String() string {
 	if e.Method == Event {
 		return eventLine(e.Event)
@@ -75,8 +79,13 @@ func eventLine(e hooks.Event) string {
 	}
 	fmt.Fprintf(&b, " %s", place(e.Pipeline, e.Operation))
 	number(&b, e.Attempt)
-	if e.Kind == hooks.Retry || e.Kind == hooks.DeadlineExceeded {
+	switch e.Kind { //nolint:exhaustive // the others have no delay
+	case hooks.Retry, hooks.Waited, hooks.DeadlineExceeded:
 		fmt.Fprintf(&b, " %s", e.Delay)
+	case hooks.Reject:
+		if e.Delay > 0 {
+			fmt.Fprintf(&b, " %s", e.Delay)
+		}
 	}
 	if e.Reason != "" {
 		fmt.Fprintf(&b, " %s", e.Reason)
