@@ -209,18 +209,20 @@ func (c *compiler) checkOrder() {
 // slots resolves what each layer needs from its place.
 func (c *compiler) slots(p *Pipeline) []slot {
 	slots := []slot{{p: p}}
-	var around slot // hook and budget so far
+	var around slot            // hook and budget so far
+	var listening []hooks.Hook // all of them
 	add := func(policy Policy) {
 		slots = append(slots, slot{policy: policy, p: p, hook: around.hook, budget: around.budget})
 	}
 	for _, l := range c.layers {
 		o, observes := l.policy.(*observer)
-		if observes && o.hook == nil {
+		if observes && (o.hook == nil || slices.ContainsFunc(listening, o.isTheHook)) {
 			continue
 		}
 		add(l.policy)
 		if observes {
 			around.hook = hooks.Join(around.hook, o.hook)
+			listening = append(listening, o.hook)
 		}
 		if b, ok := l.policy.(Budget); ok {
 			around.budget = b

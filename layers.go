@@ -3,6 +3,7 @@ package stoic
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/stoic-go/stoic/hooks"
@@ -76,13 +77,20 @@ func (m *middleware) Validate() error {
 // Observe reports everything inside it to h: the call itself, each attempt of the
 // retries inside, and the events of the policies inside. Put it outermost to see
 // whole calls. Several Observe layers may stand in one stack; each sees what is
-// inside it. A nil h listens to nothing, and the layer costs nothing.
+// inside it. A nil h listens to nothing, and the layer costs nothing; nor does one whose
+// h listens further out already, as happens when stacks with one hook are nested: a hook
+// is told of everything once.
 func Observe(h hooks.Hook) Policy { return &observer{hook: h} }
 
 type observer struct{ hook hooks.Hook }
 
 func (o *observer) Run(ctx context.Context, next Next) error {
 	return next.track(ctx, o.hook, hooks.KindCall)
+}
+
+// isTheHook reports whether h is the hook of this layer.
+func (o *observer) isTheHook(h hooks.Hook) bool {
+	return reflect.ValueOf(h).Comparable() && reflect.ValueOf(o.hook).Comparable() && h == o.hook
 }
 
 func (o *observer) Describe() Description { return Description{Kind: KindObserve} }
