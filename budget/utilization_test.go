@@ -67,6 +67,20 @@ func TestUtilization_IsNeverAboveOne(t *testing.T) {
 	})
 }
 
+// Seven requests at 0.5 allow three retries: half a retry is none.
+func TestUtilization_CountsWholeRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget.New(budget.Ratio(0.5), budget.MinPerSecond(0))
+		request(t, stack(b, 2), 7)
+		if got := len(take(t, b, 7)); got != 3 {
+			t.Fatalf("%d granted, want 3", got)
+		}
+		if got := b.Utilization(); got != 1 {
+			t.Errorf("got %v, want 1", got)
+		}
+	})
+}
+
 func TestUtilization_OfTheFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(budget.MinPerSecond(0.8)) // 8 in the window of 10 s

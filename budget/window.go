@@ -108,6 +108,7 @@ func (w *window) utilization(elapsed time.Duration) float64 {
 	defer w.mu.Unlock()
 	// Not number: reading must not move the window.
 	retries, allowed := w.sum(max(w.latest.Load(), int64(elapsed/w.slot)))
+	allowed -= allowed % 1e6 // only whole retries are granted
 	if retries >= allowed {
 		return min(float64(retries), 1)
 	}
