@@ -3,26 +3,29 @@ package otelhooks
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/stoic-go/stoic"
 	"github.com/stoic-go/stoic/breaker"
 	"github.com/stoic-go/stoic/hooks"
 )
 
 // breakers is the state that each breaker was last seen in, which is what the status
-// metric says. It is fed by what happens and asks no breaker later, so that collecting
-// metrics moves none.
+// metric says when it is collected. It is fed by what happens and asks no breaker later,
+// so that collecting metrics moves none.
 type breakers struct {
 	mu       sync.Mutex
+	all      []*breakerState
 	byPolicy map[any]*breakerState     // one for each breaker, in however many pipelines it is
 	byPlace  map[place][]*breakerState // those that an event may be about
 }
 
-type breakerState struct{ name, state string }
+type breakerState struct{ name, state string } // as the metric spells them
 
 // place is where an event says that it comes from.
 type place struct{ pipeline, name string }
@@ -34,81 +37,83 @@ func (h *Hook) attachBreaker(pipeline string, l hooks.LayerInfo) {
 	if b, ok := l.Policy.(interface{ State() breaker.State }); ok {
 		state = b.State().String()
 	}
-	if b, fresh := h.breakers.attach(place{pipeline, l.Name}, l.Policy, stateName(state)); fresh {
-		h.showBreaker(context.Background(), b)
-	}
+	h.breakers.attach(place{pipeline, l.Name}, l.Policy, stateName(state))
 }
 
-// attach notes that the breaker is at that place, and reports whether it is new.
-func (b *breakers) attach(at place, policy any, state string) (s *breakerState, fresh bool) {
+// attach notes that the breaker is at that place, and the state of a new one.
+func (b *breakers) attach(at place, policy any, state string) {
 	comparable := reflect.ValueOf(policy).Comparable()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var s *breakerState
 	if comparable {
 		s = b.byPolicy[policy]
 	}
-	if fresh = s == nil; fresh {
-		s = &breakerState{name: at.name, state: state}
-	}
-	for _, there := range b.byPlace[at] {
-		if there == s {
-			return s, false // a pipeline of the same name was made of it before
-		}
-	}
-	if b.byPlace == nil {
-		b.byPolicy, b.byPlace = make(map[any]*breakerState), make(map[place][]*breakerState)
+	if s == nil {
+		s = b.add(at, state)
 	}
 	if comparable {
+		if b.byPolicy == nil {
+			b.byPolicy = make(map[any]*breakerState)
+		}
 		b.byPolicy[policy] = s
 	}
-	b.byPlace[at] = append(b.byPlace[at], s)
-	return s, fresh
+	if !slices.Contains(b.byPlace[at], s) { // else a pipeline of the same name was made of it before
+		b.byPlace[at] = append(b.byPlace[at], s)
+	}
 }
 
-// change notes that a breaker went to a state and returns the one that it was last seen
-// in: changes that no hook was told of, in another stack, are made up for. Of several
-// breakers of one name in one pipeline it is one that was in from.
-func (b *breakers) change(at place, from, to string) (last string, known bool) {
+// add makes a breaker that was not seen before. The lock is held.
+func (b *breakers) add(at place, state string) *breakerState {
+	s := &breakerState{name: policyName(stoic.KindBreaker, at.name), state: state}
+	b.all = append(b.all, s)
+	if b.byPlace == nil {
+		b.byPlace = make(map[place][]*breakerState)
+	}
+	b.byPlace[at] = append(b.byPlace[at], s)
+	return s
+}
+
+// change notes that a breaker went from one state to another. Of several of one name in
+// one pipeline it is one that was in from; else it changed in a stack that no hook
+// observes. One that nobody attached was chosen at call time.
+func (b *breakers) change(at place, from, to string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	states := b.byPlace[at]
 	if len(states) == 0 {
-		return from, false
+		b.add(at, to)
+		return
 	}
-	s := states[0]
-	for _, other := range states {
-		if other.state == from {
-			s = other
-			break
-		}
-	}
-	last, s.state = s.state, to
-	return last, true
+	in := slices.IndexFunc(states, func(s *breakerState) bool { return s.state == from })
+	states[max(in, 0)].state = to
 }
 
-// showBreaker makes the three series: 1 for the state, 0 for the others.
-func (h *Hook) showBreaker(ctx context.Context, b *breakerState) {
-	for _, state := range []string{hooks.StateClosed, hooks.StateHalfOpen, hooks.StateOpen} {
-		var one int64
-		if stateName(state) == b.state {
-			one = 1
+// count is how many breakers of each name are in each state.
+func (b *breakers) count() map[breakerState]int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := make(map[breakerState]int64, 3*len(b.all))
+	for _, s := range b.all {
+		for _, state := range []string{hooks.StateClosed, hooks.StateHalfOpen, hooks.StateOpen} {
+			n[breakerState{s.name, stateName(state)}] += 0 // the series is there
 		}
-		h.breakerStatus.Add(ctx, one, inState(b.name, stateName(state)))
+		n[*s]++
 	}
+	return n
+}
+
+// observeBreakers is called by the meter when it collects.
+func (h *Hook) observeBreakers(_ context.Context, to metric.Observer) error {
+	for s, n := range h.breakers.count() {
+		to.ObserveInt64(h.breakerStatus, n, inState(s.name, s.state))
+	}
+	return nil
 }
 
 func (h *Hook) stateChanged(ctx context.Context, o *operation, e hooks.Event) {
 	name, from, to := policyName(e.Policy, e.Name), stateName(e.From), stateName(e.To)
-	at := place{e.Pipeline, e.Name}
-	last, known := h.breakers.change(at, from, to)
-	if !known { // chosen at call time, so that nobody attached it
-		if b, fresh := h.breakers.attach(at, &breakerState{}, to); fresh {
-			h.showBreaker(ctx, b)
-		}
-	} else if last != to {
-		h.breakerStatus.Add(ctx, -1, inState(name, last))
-		h.breakerStatus.Add(ctx, 1, inState(name, to))
-	}
+	h.breakers.change(place{e.Pipeline, e.Name}, from, to)
 	h.transitions.Add(ctx, 1, inState(name, to))
 	if o != nil && o.span != nil && o.span.IsRecording() {
 		o.span.AddEvent(eventStateChange, trace.WithAttributes(
@@ -116,6 +121,6 @@ func (h *Hook) stateChanged(ctx context.Context, o *operation, e hooks.Event) {
 	}
 }
 
-func inState(name, state string) metric.AddOption {
+func inState(name, state string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(keyPolicy.String(name), keyState.String(state)))
 }

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
-	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -19,8 +18,7 @@ import (
 )
 
 // Hook sends what stacks do to OpenTelemetry. One Hook serves any number of pipelines,
-// and is safe for concurrent use. In one stack, put it into one Observe layer: in two it
-// hears of everything inside both twice, and says so. It keeps a reference to each breaker and budget of the
+// and is safe for concurrent use. It keeps a reference to each breaker and budget of the
 // pipelines that it observes. Make it with [New]; the zero value must not be used.
 type Hook struct {
 	config
@@ -55,12 +53,9 @@ func New(opts ...Option) (*Hook, error) {
 		h.tracer = c.tracers.Tracer(ScopeName, trace.WithInstrumentationVersion(Version), trace.WithSchemaURL(semconv.SchemaURL))
 	}
 	meter := c.meters.Meter(ScopeName, metric.WithInstrumentationVersion(Version), metric.WithSchemaURL(semconv.SchemaURL))
-	var made, registered error
+	var made error
 	h.instruments, made = newInstruments(meter, c.detailed)
-	if _, off := h.budgetUtilization.(noopmetric.Float64ObservableGauge); !off {
-		_, registered = meter.RegisterCallback(h.observeBudgets, h.budgetUtilization)
-	}
-	return h, errors.Join(made, registered)
+	return h, errors.Join(made, h.register(meter))
 }
 
 // Attach is called by stoic.New. It makes the series of the breakers, so that they exist

@@ -13,7 +13,7 @@ type instruments struct {
 	callAttempts      metric.Int64Histogram
 	attemptDuration   metric.Float64Histogram
 	rejections        metric.Int64Counter
-	breakerStatus     metric.Int64UpDownCounter
+	breakerStatus     metric.Int64ObservableUpDownCounter
 	transitions       metric.Int64Counter
 	retryDelay        metric.Float64Histogram
 	limitWait         metric.Float64Histogram
@@ -52,6 +52,19 @@ func newInstruments(meter metric.Meter, detailed bool) (instruments, error) {
 	i.budgetUtilization = m.gauge("stoic.budget.utilization", "Share of the retries allowed in the budget's window that is spent.",
 		metric.WithUnit("1"))
 	return i, errors.Join(m.errs...)
+}
+
+// register makes the meter ask for what is read when it collects: the states of breakers
+// and the use of budgets.
+func (h *Hook) register(meter metric.Meter) error {
+	var status, utilization error
+	if _, off := h.breakerStatus.(noop.Int64ObservableUpDownCounter); !off {
+		_, status = meter.RegisterCallback(h.observeBreakers, h.breakerStatus)
+	}
+	if _, off := h.budgetUtilization.(noop.Float64ObservableGauge); !off {
+		_, utilization = meter.RegisterCallback(h.observeBudgets, h.budgetUtilization)
+	}
+	return errors.Join(status, utilization)
 }
 
 // maker makes instruments and collects what goes wrong. OpenTelemetry may return nil with
@@ -93,10 +106,10 @@ func (m *maker) counter(name, description string, unit metric.InstrumentOption) 
 	return i
 }
 
-func (m *maker) upDown(name, description string, unit metric.InstrumentOption) metric.Int64UpDownCounter {
-	i, err := m.meter.Int64UpDownCounter(name, metric.WithDescription(description), unit)
+func (m *maker) upDown(name, description string, unit metric.InstrumentOption) metric.Int64ObservableUpDownCounter {
+	i, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithDescription(description), unit)
 	if m.failed(err) {
-		return noop.Int64UpDownCounter{}
+		return noop.Int64ObservableUpDownCounter{}
 	}
 	return i
 }

@@ -172,10 +172,10 @@ func (o *operation) release() {
 }
 
 // retryable tells from the reason for which a retry gave up whether the last failure was
-// worth a retry; known is false where it was not asked.
+// worth a retry; known is false where that was not asked, or was told before the wait.
 func retryable(reason string) (worth, known bool) {
 	switch reason {
-	case hooks.StopMaxAttempts, hooks.StopBudget, hooks.StopSleep:
+	case hooks.StopMaxAttempts, hooks.StopBudget:
 		return true, true
 	case hooks.StopNotRetryable, hooks.StopNonIdempotent, hooks.StopRejected:
 		return false, true
