@@ -3,14 +3,13 @@ package stoic
 import (
 	"context"
 
+	"github.com/stoic-go/stoic/internal/keys"
 	"github.com/stoic-go/stoic/internal/redact"
 )
 
 type (
-	attemptKey       struct{}
-	operationKey     struct{}
-	idempotencyKey   struct{}
-	nonIdempotentKey struct{}
+	attemptKey   struct{}
+	operationKey struct{}
 )
 
 // Attempt is the number of the attempt that runs with ctx: 1 for the first, 2 for
@@ -43,12 +42,12 @@ func operation(ctx context.Context, pipeline string) string {
 // may be retried although it is marked by [WithNonIdempotent]. Set it once per
 // logical call, outside the stack. An empty key is none.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, key)
+	return context.WithValue(ctx, keys.Idempotency{}, key)
 }
 
 // IdempotencyKey is the key set by [WithIdempotencyKey], or "".
 func IdempotencyKey(ctx context.Context) string {
-	key, _ := ctx.Value(idempotencyKey{}).(string)
+	key, _ := ctx.Value(keys.Idempotency{}).(string)
 	return key
 }
 
@@ -58,12 +57,12 @@ func IdempotencyKey(ctx context.Context) string {
 // http.Client proves nothing, not even a refused connection: it may have followed a
 // redirect of a request that was executed.
 func WithNonIdempotent(ctx context.Context) context.Context {
-	return context.WithValue(ctx, nonIdempotentKey{}, true)
+	return context.WithValue(ctx, keys.NonIdempotent{}, true)
 }
 
 // NonIdempotent reports whether the call is marked by [WithNonIdempotent].
 func NonIdempotent(ctx context.Context) bool {
-	marked, _ := ctx.Value(nonIdempotentKey{}).(bool)
+	marked, _ := ctx.Value(keys.NonIdempotent{}).(bool)
 	return marked
 }
 
