@@ -176,8 +176,14 @@ func (m refusingMeter) Float64ObservableGauge(name string, opts ...metric.Float6
 }
 
 func (m refusingMeter) RegisterCallback(f metric.Callback, of ...metric.Observable) (metric.Registration, error) {
-	if err := m.failing["callback"]; err != nil {
-		return nil, err
+	for _, instrument := range of {
+		name := "callback of breakers"
+		if _, ok := instrument.(metric.Float64Observable); ok {
+			name = "callback of budgets"
+		}
+		if err := m.failing[name]; err != nil {
+			return nil, err
+		}
 	}
 	return m.Meter.RegisterCallback(f, of...)
 }
@@ -186,12 +192,17 @@ func (m refusingMeter) RegisterCallback(f metric.Callback, of ...metric.Observab
 // them: the hook works.
 func TestMeterThatFails(t *testing.T) {
 	var all []string
-	tests := map[string][]string{"none": nil, "callback": {"callback"}}
+	tests := map[string][]string{
+		"none":                 nil,
+		"callback of breakers": {"callback of breakers"},
+		"callback of budgets":  {"callback of budgets"},
+		"both callbacks":       {"callback of breakers", "callback of budgets"},
+	}
 	for _, m := range metricTable {
 		tests[m.name] = []string{m.name}
 		all = append(all, m.name)
 	}
-	tests["all"] = append(slices.Clone(all), "callback")
+	tests["all"] = all
 	for name, failing := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -210,16 +221,16 @@ func TestMeterThatFails(t *testing.T) {
 					t.Errorf("got the error %v", err)
 				}
 				for name, reason := range m.failing {
-					// Without a gauge there is nothing to register.
-					if tell := name != "callback" || len(failing) == 1; errors.Is(err, reason) != tell {
-						t.Errorf("the error %v tells of %s: %v, want %v", err, name, !tell, tell)
+					if !errors.Is(err, reason) {
+						t.Errorf("the error %v does not tell of %s", err, name)
 					}
 				}
 				f.Hook = h
 				everything(t, f)
 				want := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-					read := name == "stoic.budget.utilization" || name == "stoic.breaker.status"
-					return m.failing[name] != nil || read && m.failing["callback"] != nil
+					return m.failing[name] != nil ||
+						name == "stoic.breaker.status" && m.failing["callback of breakers"] != nil ||
+						name == "stoic.budget.utilization" && m.failing["callback of budgets"] != nil
 				})
 				slices.Sort(want)
 				if got := instrumentNames(t, reader); !slices.Equal(got, want) {

@@ -120,6 +120,10 @@ func TestMetricsOfACallThatNeverBegan(t *testing.T) {
 		wantMetric(t, f, "stoic.policy.rejections", counterOf(pointAt[int64](1, labels(
 			"stoic.pipeline.name", "payments", "stoic.policy.name", "db", "stoic.policy.type", "breaker",
 			"stoic.rejection.reason", "circuit_open")...)))
+		// It is no wait, and no attempt that took time.
+		if _, ok := f.metrics()["stoic.rate_limit.wait.duration"]; ok {
+			t.Error("the breaker's rejection is a wait for a limiter")
+		}
 	})
 }
 

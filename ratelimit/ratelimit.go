@@ -117,7 +117,10 @@ func (l *Limiter) queue(ctx context.Context, next stoic.Next) error {
 		start = time.Now()
 	}
 	rejection := l.wait(ctx)
-	e := hooks.Event{Kind: hooks.Waited, Policy: stoic.KindRateLimit, Attempt: next.Attempt(), Delay: time.Since(start)}
+	e := hooks.Event{Kind: hooks.Waited, Policy: stoic.KindRateLimit, Attempt: next.Attempt()}
+	if next.Observed() {
+		e.Delay = time.Since(start)
+	}
 	if rejection == nil {
 		next.Emit(ctx, e)
 		return nil
