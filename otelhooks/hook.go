@@ -19,7 +19,7 @@ import (
 
 // Hook sends what stacks do to OpenTelemetry. One Hook serves any number of pipelines,
 // and is safe for concurrent use. It keeps a reference to each breaker and budget of the
-// pipelines that it observes. Make it with [New]; the zero value must not be used.
+// pipelines that it observes, and reports them as long as it lives: make stacks once. Make it with [New]; the zero value must not be used.
 type Hook struct {
 	config
 	instruments
