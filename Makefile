@@ -2,7 +2,7 @@
 # `make help` lists the targets.
 
 # The root module and every nested one.
-MODULES := . internal/e2e
+MODULES := . internal/e2e internal/benchmarks
 
 # Linters, pinned: a new rule arrives with a change of these lines and nowhere else.
 GOFUMPT_VERSION     := v0.12.0
@@ -57,6 +57,10 @@ fuzz: ## every fuzz test for FUZZTIME (30s), one at a time
 .PHONY: bench
 bench: ## the benchmarks of the library (BENCH=regexp selects)
 	@go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: bench-peers
+bench-peers: ## compare with other libraries (some minutes) and rewrite docs/benchmarks.md
+	@cd internal/benchmarks && go run ./cmd/peers -write "$(CURDIR)/docs/benchmarks.md"
 
 .PHONY: cover
 cover: ## test coverage: a profile and the total, in .tmp/
