@@ -50,8 +50,9 @@ func spansOf(t *testing.T, a *answers, calls ...[]int) (requests, attempts, root
 	for _, statuses := range calls {
 		a.statuses = statuses
 		last := statuses[len(statuses)-1]
-		if err := c.get(t.Context(), "https://user:s3cr3t@shop.example/orders?token=hunter2#top"); (err == nil) != (last == 200) {
-			t.Fatalf("%v: %v", statuses, err)
+		status, _, err := send(t.Context(), c, "GET", "https://user:s3cr3t@shop.example/orders?token=hunter2#top")
+		if status != last || (err != nil) != (last == 0) {
+			t.Fatalf("%v: status %d, %v", statuses, status, err)
 		}
 	}
 	if started, ended := len(recorder.Started()), len(recorder.Ended()); started != ended {
@@ -222,19 +223,71 @@ func TestRun(t *testing.T) {
 	if err := run(ctx, &out); err != nil {
 		t.Fatal(err)
 	}
-	want := `The server answers the first two requests with 503. A line for each span:
+	want := `A line for each span, then what the caller got.
 
+GET, and the server answers 503 twice
 orders              internal  stoic.call.attempts=3
   attempt orders    internal  stoic.attempt.number=1  error.type=503
     GET             client    http.response.status_code=503  error.type=503
-  attempt orders    internal  stoic.attempt.number=2  error.type=503
+  attempt orders    internal  stoic.attempt.number=2  stoic.retry.delay=0.02  error.type=503
     GET             client    http.response.status_code=503  http.request.resend_count=1  error.type=503
-  attempt orders    internal  stoic.attempt.number=3
+  attempt orders    internal  stoic.attempt.number=3  stoic.retry.delay=0.02
     GET             client    http.response.status_code=200  http.request.resend_count=2
+→ 200 "done"
 
-orders              internal  stoic.call.attempts=1
-  attempt orders    internal  stoic.attempt.number=1
-    GET             client    http.response.status_code=200
+POST: it may have been executed, so it is sent once, and the caller gets the 503
+orders              internal  stoic.call.attempts=1  error.type=503
+  attempt orders    internal  stoic.attempt.number=1  error.type=503
+    POST            client    http.response.status_code=503  error.type=503
+→ 503 "busy"
+
+POST with an idempotency key
+orders              internal  stoic.call.attempts=3
+  attempt orders    internal  stoic.attempt.number=1  error.type=503
+    POST            client    http.response.status_code=503  error.type=503
+  attempt orders    internal  stoic.attempt.number=2  stoic.retry.delay=0.02  error.type=503
+    POST            client    http.response.status_code=503  http.request.resend_count=1  error.type=503
+  attempt orders    internal  stoic.attempt.number=3  stoic.retry.delay=0.02
+    POST            client    http.response.status_code=200  http.request.resend_count=2
+→ 200 "done: one book, for order-7"
+
+GET, and the server answers 429 with Retry-After: 1
+orders              internal  stoic.call.attempts=2
+  attempt orders    internal  stoic.attempt.number=1  error.type=429
+    GET             client    http.response.status_code=429  error.type=429
+  attempt orders    internal  stoic.attempt.number=2  stoic.retry.delay=1
+    GET             client    http.response.status_code=200  http.request.resend_count=1
+→ 200 "done"
+
+GET of what a stack at the server's own door refuses
+orders              internal  stoic.call.attempts=1  error.type=deadline_exceeded
+  attempt orders    internal  stoic.attempt.number=1  error.type=429
+    GET             client    http.response.status_code=429  error.type=429
+→ 429 "Too Many Requests"
+
+GET, and the server is always busy: the breaker counts
+orders              internal  stoic.call.attempts=3  error.type=503
+  attempt orders    internal  stoic.attempt.number=1  error.type=503
+    GET             client    http.response.status_code=503  error.type=503
+  attempt orders    internal  stoic.attempt.number=2  stoic.retry.delay=0.02  error.type=503
+    GET             client    http.response.status_code=503  http.request.resend_count=1  error.type=503
+  attempt orders    internal  stoic.attempt.number=3  stoic.retry.delay=0.02  error.type=503
+    GET             client    http.response.status_code=503  http.request.resend_count=2  error.type=503
+→ 503 "down"
+
+GET, and the breaker opens: the caller gets the last 503
+orders              internal  stoic.call.attempts=2  error.type=503
+  attempt orders    internal  stoic.attempt.number=1  error.type=503
+    GET             client    http.response.status_code=503  error.type=503
+  attempt orders    internal  stoic.attempt.number=2  stoic.retry.delay=0.02  error.type=503
+    GET             client    http.response.status_code=503  http.request.resend_count=1  error.type=503
+  attempt orders    internal  stoic.attempt.number=3  stoic.retry.delay=0.02  error.type=circuit_open
+→ 503 "down"
+
+GET, and nothing is sent
+orders              internal  stoic.call.attempts=0  error.type=circuit_open
+  attempt orders    internal  stoic.attempt.number=1  error.type=circuit_open
+→ rejected: the circuit breaker is open
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -36,7 +36,7 @@ func (p *printer) Shutdown(context.Context) error { return nil }
 func (p *printer) print(s sdktrace.ReadOnlySpan, depth int) {
 	cells := []string{fmt.Sprintf("%-18s  %-8s", strings.Repeat("  ", depth)+s.Name(), s.SpanKind())}
 	for _, key := range []attribute.Key{
-		"stoic.call.attempts", "stoic.attempt.number", "http.response.status_code", "http.request.resend_count", "error.type",
+		"stoic.call.attempts", "stoic.attempt.number", "stoic.retry.delay", "http.response.status_code", "http.request.resend_count", "error.type",
 	} {
 		if v, ok := value(s, key); ok {
 			cells = append(cells, fmt.Sprintf("%s=%s", key, v.String()))

@@ -14,8 +14,8 @@ import (
 	"github.com/stoic-go/stoic"
 )
 
-// transport makes a client span for each request that goes out. It belongs into the
-// http.Client inside the stack, so that each attempt passes through it.
+// transport makes a client span for each request that goes out. It belongs below the
+// stack's transport, so that each attempt passes through it.
 type transport struct {
 	base   http.RoundTripper
 	tracer trace.Tracer
@@ -80,15 +80,3 @@ func withoutSecrets(u *url.URL) string {
 	safe.User, safe.RawQuery, safe.Fragment, safe.RawFragment = nil, "", "", ""
 	return safe.String()
 }
-
-// statusError is an answer of the server that is a failure.
-type statusError int
-
-func (e statusError) Error() string { return "status " + strconv.Itoa(int(e)) }
-
-// StatusCode is what retry.Transient asks for.
-func (e statusError) StatusCode() int { return int(e) }
-
-// ErrorType is the value of error.type on the spans of the attempt and of the call: the
-// one that the conventions give to the span of the request.
-func (e statusError) ErrorType() string { return strconv.Itoa(int(e)) }
