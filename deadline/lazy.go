@@ -32,6 +32,7 @@ type lazy struct {
 	mu    sync.Mutex
 	ended atomic.Bool // the layer returned while there was no real context; set under mu
 	own   bool        // at is earlier than the parent's: the parent will not end by then
+	late  bool        // the time was up when the layer returned; set before ended
 }
 
 type realContext struct {
@@ -52,6 +53,9 @@ func (c *lazy) Err() error {
 		return r.Err()
 	}
 	if c.ended.Load() {
+		if c.late {
+			return context.DeadlineExceeded
+		}
 		return context.Canceled
 	}
 	over := c.look()
@@ -117,7 +121,16 @@ func (c *lazy) unused() bool { return c.real.Load() == nil && !c.ended.Load() }
 // expired reports whether the time is up and nothing else ended the context before.
 // The clock counts even if the timer has not fired yet: an operation may go by
 // Deadline and give up first.
+//
+// The layer asks right before it returns. What Err would say then is noted, and no real
+// context made for it: mostly nobody asks again.
 func (c *lazy) expired() bool {
+	if c.real.Load() == nil {
+		if parent, timed := c.around((*lazy).unused); timed && parent.Err() == nil {
+			c.late = !time.Now().Before(c.at)
+			return c.late
+		}
+	}
 	err := c.Err()
 	return (err == nil || errors.Is(err, context.DeadlineExceeded)) && !time.Now().Before(c.at)
 }
@@ -138,6 +151,8 @@ func (c *lazy) settle(over *overContext) *realContext {
 	}
 	var r realContext
 	switch {
+	case c.ended.Load() && c.late:
+		r.Context, r.cancel = context.WithCancel(&overContext{Context: context.WithoutCancel(c.parent), err: context.DeadlineExceeded})
 	case c.ended.Load():
 		r.Context, r.cancel = context.WithCancel(context.WithoutCancel(c.parent))
 		r.cancel()

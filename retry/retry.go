@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoic-go/stoic"
 	"github.com/stoic-go/stoic/hooks"
+	"github.com/stoic-go/stoic/internal/labhook"
 	"github.com/stoic-go/stoic/internal/settings"
 )
 
@@ -24,8 +25,8 @@ type config struct {
 	backoff       Backoff
 	retryable     func(error) bool // nil: the default
 	maxRetryAfter time.Duration
-	sleep         func(context.Context, time.Duration) error
-	rand          func() float64
+	sleep         func(context.Context, time.Duration) error // nil: the default
+	rand          func() float64                             // nil: the default
 	allowNested   bool
 	problems      settings.Problems
 }
@@ -44,8 +45,6 @@ func New(opts ...Option) *Retry {
 		maxAttempts:   DefaultMaxAttempts,
 		backoff:       jittered{kind: fullJitter, base: DefaultBase, ceiling: DefaultMax},
 		maxRetryAfter: DefaultMaxRetryAfter,
-		sleep:         sleep,
-		rand:          random,
 	}}
 	for _, opt := range opts {
 		if opt == nil {
@@ -90,6 +89,9 @@ type loop struct {
 	sent     int           // attempts that no layer further in refused
 	previous time.Duration // the last computed delay
 	failure  error         // the last error of an attempt that was sent
+
+	pause func(context.Context, time.Duration) error // set by equip
+	draw  func() float64
 }
 
 // again decides what follows the failure of the first attempt, and then of each.
@@ -146,6 +148,7 @@ func (l *loop) decide(ctx context.Context, err error) (time.Duration, stop) {
 	if l.tries >= l.maxAttempts {
 		return 0, stop{why: hooks.StopMaxAttempts}
 	}
+	l.equip(ctx)
 	delay := l.delay(err)
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); delay >= left {
@@ -153,6 +156,26 @@ func (l *loop) decide(ctx context.Context, err error) (time.Duration, stop) {
 		}
 	}
 	return delay, stop{}
+}
+
+// equip picks how to wait and to draw, once for each call that retries: as the options
+// say, else as the lab does if the call runs in it, else the defaults.
+func (l *loop) equip(ctx context.Context) {
+	if l.pause != nil {
+		return
+	}
+	l.pause, l.draw = sleep, random
+	if l.sleep == nil || l.rand == nil {
+		if hook := labhook.From(ctx); hook != nil {
+			l.pause, l.draw = hook.Sleep, hook.Rand
+		}
+	}
+	if l.sleep != nil {
+		l.pause = l.sleep
+	}
+	if l.rand != nil {
+		l.draw = l.rand
+	}
 }
 
 func contextStop(ctx context.Context) stop {
@@ -186,7 +209,7 @@ func (l *loop) notWorth(ctx context.Context, err error) string {
 // delay is the hint in err where there is one, else the backoff.
 func (l *loop) delay(err error) time.Duration {
 	n := min(l.tries-1, math.MaxInt32)
-	l.previous = max(l.backoff.Delay(n, l.previous, l.rand), 0)
+	l.previous = max(l.backoff.Delay(n, l.previous, l.draw), 0)
 	if hint, ok := hintOf(err); ok {
 		return min(max(hint, 0), l.maxRetryAfter)
 	}
@@ -236,7 +259,7 @@ func (l *loop) wait(ctx context.Context, err error, delay time.Duration) stop {
 	})
 	var slept error
 	if delay > 0 {
-		slept = l.sleep(ctx, delay)
+		slept = l.pause(ctx, delay)
 	}
 	if s := contextStop(ctx); s.why != "" {
 		return s
