@@ -1,8 +1,9 @@
-# Needs Go, make, git and gcc (for -race). Everything else is fetched by Go.
+# Needs Go, make, git and gcc (for -race), and Chromium for one test of the command line,
+# which `make test` installs on Debian. Everything else is fetched by Go.
 # `make help` lists the targets.
 
 # The root module and every nested one.
-MODULES := . internal/e2e internal/benchmarks
+MODULES := . cmd/stoic internal/benchmarks internal/e2e
 
 # Linters, pinned: a new rule arrives with a change of these lines and nowhere else.
 GOFUMPT_VERSION     := v0.12.0
@@ -33,9 +34,19 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: test
-test: ## every test, with the race detector and in random order; allocations without it
-	@$(call each,go test -run 'Alloc|Cost' ./...)
+test: chromium ## every test, with the race detector and in random order; allocations and figures without it
+	@$(call each,go test -run 'Alloc|Cost|Figures|DefaultComparison' ./...)
 	@$(call each,go test -race -shuffle=on ./...)
+
+.PHONY: lab
+lab: ## the ten experiments of the lab in full, with their figures (about half an hour)
+	LAB_FULL=1 go test -v -count=1 -timeout 90m -run Figures ./lab/experiments
+
+.PHONY: chromium
+chromium: ## install the browser that looks at the page of the command line, on Debian
+	@command -v chromium >/dev/null || { \
+		sudo=$$(command -v sudo || true); \
+		$$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium; }
 
 .PHONY: stress
 stress: ## every test of the library 20 times, with the race detector (some minutes)
