@@ -39,7 +39,7 @@ test: chromium ## every test, with the race detector and in random order; alloca
 	@$(call each,go test -race -shuffle=on ./...)
 
 .PHONY: lab
-lab: ## the ten experiments of the lab in full, with their figures (about half an hour)
+lab: ## the ten experiments of the lab in full, with their figures (about ten minutes)
 	LAB_FULL=1 go test -v -count=1 -timeout 90m -run Figures ./lab/experiments
 
 .PHONY: chromium
