@@ -66,29 +66,31 @@ func TestFiveQuestions(t *testing.T) {
 	}
 	want := map[string][]map[string]float64{
 		"Do retries pay?": {
-			// Saved of those that were sent again: 4 of 5, 0 of 1, 2 of 3, 0 of 0.
-			{"payments": 0.8, "search": 0, "mail": 2.0 / 3, "quota": none},
+			// Saved of those that were sent again: 4 of 5, 0 of 1, 2 of 3, 0 of 0, and 0 of 1 where
+			// nothing has succeeded yet.
+			{"payments": 0.8, "search": 0, "mail": 2.0 / 3, "quota": none, "legacy": 0},
 		},
 		"How much extra load do they make?": {
-			// Attempts of the calls that were sent: 17 of 10, 4 of 2, 8 of 5, as many as calls.
-			{"payments": 0.7, "search": 1, "mail": 0.6, "quota": 0},
+			// Attempts of the calls that were sent: 17 of 10, 4 of 2, 8 of 5, as many as calls, 4 of 2.
+			{"payments": 0.7, "search": 1, "mail": 0.6, "quota": 0, "legacy": 1},
 		},
 		"How much latency is backoff?": {
-			{"payments": waits(7, "payments"), "search": waits(3, "search"), "mail": waits(3, "mail")},
+			{"payments": waits(7, "payments"), "search": waits(3, "search"), "mail": waits(3, "mail"), "legacy": waits(2, "legacy")},
 			{
 				"payments": 1 - share(hooks.KindAttempt, "payments"), "search": 1 - share(hooks.KindAttempt, "search"),
 				"mail": 1 - share(hooks.KindAttempt, "mail"), "quota": 1 - share(hooks.KindAttempt, "quota"),
+				"legacy": 1 - share(hooks.KindAttempt, "legacy"),
 			},
 		},
 		"Which breaker is open?": {
 			{
-				"open payments": 0, "open search": 1, "open mail": 0, "open quota": 0,
-				"half_open payments": 0, "half_open search": 0, "half_open mail": 0, "half_open quota": 0,
+				"open payments": 0, "open search": 1, "open mail": 0, "open quota": 0, "open legacy": 0,
+				"half_open payments": 0, "half_open search": 0, "half_open mail": 0, "half_open quota": 0, "half_open legacy": 0,
 			},
 		},
 		"Is the budget spent?": {
-			// 10 of 14 allowed, 4 of 9, 4 of 4, none.
-			{"payments budget": 10.0 / 14, "search budget": 4.0 / 9, "mail budget": 1, "quota budget": 0},
+			// 10 of 14 allowed, 4 of 9, 4 of 4, none, 4 of 4.
+			{"payments budget": 10.0 / 14, "search budget": 4.0 / 9, "mail budget": 1, "quota budget": 0, "legacy budget": 1},
 			{"mail": 3 / (window - time.Millisecond).Seconds()},
 		},
 	}

@@ -32,13 +32,14 @@ const (
 	perToken = 50 * time.Millisecond
 )
 
-// world is a program with four stacks, each of all policies, that call one real server.
+// world is a program with five stacks, each of all policies, that call one real server.
 // Each stack shows something else:
 //
 //	payments  retries that pay
 //	search    retries that do not pay, and a breaker that opens
 //	mail      a budget that is spent
 //	quota     a limiter that makes calls wait, and refuses
+//	legacy    no call that ever succeeded
 //
 // All that can happen happens in warmUp and again in measured, between two scrapes, so that
 // each series has a rate.
@@ -47,9 +48,9 @@ type world struct {
 	server *httptest.Server
 	truth  *truth
 
-	payments, search, mail, quota *stoic.Pipeline
-	searchBreaker                 *breaker.Breaker
-	quotaLimiter                  *rate.Limiter
+	payments, search, mail, quota, legacy *stoic.Pipeline
+	searchBreaker                         *breaker.Breaker
+	quotaLimiter                          *rate.Limiter
 }
 
 func newWorld(t *testing.T, hook hooks.Hook) *world {
@@ -73,6 +74,7 @@ func newWorld(t *testing.T, hook hooks.Hook) *world {
 	w.search = stack(t, hook, "search", budgetOf(1), w.searchBreaker, plenty)
 	w.mail = stack(t, hook, "mail", budgetOf(0.5), breaker.New("mail"), plenty)
 	w.quota = stack(t, hook, "quota", budgetOf(1), breaker.New("quota"), ratelimit.From(w.quotaLimiter, ratelimit.Wait(time.Second)))
+	w.legacy = stack(t, hook, "legacy", budgetOf(1), breaker.New("legacy"), plenty)
 	return w
 }
 
@@ -117,6 +119,9 @@ func (w *world) warmUp() {
 	w.do(w.mail, "", 503, 200)
 	w.do(w.mail, "budget", 503) // the second retry in three calls
 
+	w.do(w.legacy, "400", 400)
+	w.do(w.legacy, "503", 503, 503, 503)
+
 	w.limits()
 }
 
@@ -146,6 +151,9 @@ func (w *world) measured() {
 	w.do(w.mail, "budget", 503, 503) // the 6th: 3 of 3 retries, then refused
 	w.do(w.mail, "budget", 503)      // the 7th: refused
 	w.do(w.mail, "", 503, 200)       // the 8th: 4 of 4
+
+	w.do(w.legacy, "400", 400)           // not retried, 1 attempt
+	w.do(w.legacy, "503", 503, 503, 503) // lost, 3 attempts, 2 waits
 
 	w.limits()
 }
