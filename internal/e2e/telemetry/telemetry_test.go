@@ -71,7 +71,8 @@ func TestFiveQuestions(t *testing.T) {
 			{"payments": 0.8, "search": 0, "mail": 2.0 / 3, "quota": none, "legacy": 0},
 		},
 		"How much extra load do they make?": {
-			// Attempts of the calls that were sent: 17 of 10, 4 of 2, 8 of 5, as many as calls, 4 of 2.
+			// Attempts of the calls that were sent: 17 of 10, 4 of 2, 8 of 5, 1 and a call that was
+			// canceled before it was sent, 4 of 2.
 			{"payments": 0.7, "search": 1, "mail": 0.6, "quota": 0, "legacy": 1},
 		},
 		"How much latency is backoff?": {

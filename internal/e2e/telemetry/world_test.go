@@ -159,7 +159,8 @@ func (w *world) measured() {
 }
 
 // limits makes calls until one waited for its token, which is the first unless the machine
-// stands still, and one whose token comes after its deadline.
+// stands still, one whose token comes after its deadline, and one whose caller gives up
+// while it waits.
 func (w *world) limits() {
 	w.t.Helper()
 	before := w.truth.waits()
@@ -176,7 +177,15 @@ func (w *world) limits() {
 	settle := w.debt(time.Minute)
 	w.do(w.quota, "after the deadline")
 	settle()
+	settle = w.debt(10 * perToken)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	w.doWith(context.WithValue(ctx, leaves{}, cancel), w.quota, "canceled")
+	settle()
 }
+
+// leaves is the key of what to call when the first attempt begins.
+type leaves struct{}
 
 // debt takes as many tokens at once as come in that time. settle gives them back.
 func (w *world) debt(of time.Duration) (settle func()) {
@@ -191,8 +200,13 @@ func (w *world) debt(of time.Duration) (settle func()) {
 // with this text, or none.
 func (w *world) do(p *stoic.Pipeline, want string, answers ...int) {
 	w.t.Helper()
+	w.doWith(w.t.Context(), p, want, answers...)
+}
+
+func (w *world) doWith(ctx context.Context, p *stoic.Pipeline, want string, answers ...int) {
+	w.t.Helper()
 	sent := 0
-	err := p.Do(w.t.Context(), func(ctx context.Context) error {
+	err := p.Do(ctx, func(ctx context.Context) error {
 		if sent == len(answers) {
 			return retry.Permanent(errors.New("one attempt too many"))
 		}
@@ -243,6 +257,13 @@ type truth struct {
 type spell struct {
 	kind     hooks.OpKind
 	pipeline string
+}
+
+func (*truth) Start(ctx context.Context, op hooks.Op) context.Context {
+	if leave, ok := ctx.Value(leaves{}).(context.CancelFunc); ok && op.Kind == hooks.KindAttempt {
+		leave()
+	}
+	return ctx
 }
 
 func (tr *truth) End(_ context.Context, op hooks.Op, res hooks.Result) {
