@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
@@ -23,6 +24,7 @@ type answers struct {
 // column is what the metrics say about one phase.
 type column struct {
 	calls         uint64
+	sent          uint64 // those of them that no policy refused
 	attempts      int64
 	retried       uint64 // calls with more than one attempt
 	saved         uint64 // those of them that did not fail
@@ -59,6 +61,9 @@ func (c *column) read(m metricdata.Metrics) {
 		for _, p := range data.DataPoints {
 			more := p.Count - p.BucketCounts[0] // the first bucket is up to 1 attempt
 			c.calls += p.Count
+			if !refused(p.Attributes) {
+				c.sent += p.Count
+			}
 			c.attempts += p.Sum
 			c.retried += more
 			if !p.Attributes.HasValue("error.type") {
@@ -88,6 +93,17 @@ func (c *column) read(m metricdata.Metrics) {
 	}
 }
 
+// refused tells the calls that a policy refused before they were sent.
+func refused(attributes attribute.Set) bool {
+	failure, _ := attributes.Value("error.type")
+	switch failure.AsString() {
+	case "circuit_open", "half_open_limit", "rate_limited", "deadline_too_short":
+		return true
+	default:
+		return false
+	}
+}
+
 // ForceFlush does nothing: the table is printed at the end.
 func (a *answers) ForceFlush(context.Context) error { return nil }
 
@@ -103,8 +119,9 @@ func (a *answers) Shutdown(context.Context) error {
 		}
 		return fmt.Sprintf("%d of %d", a.columns[i].saved, a.columns[i].retried)
 	})
-	a.row(&b, "How much load do they add?", "attempts per call", func(i int) string {
-		return ratio("%.2f", float64(a.columns[i].attempts), float64(a.columns[i].calls))
+	a.row(&b, "How much load do they add?", "extra attempts per call sent", func(i int) string {
+		sent := float64(a.columns[i].sent)
+		return ratio("%.2f", max(0, float64(a.columns[i].attempts)-sent), sent)
 	})
 	a.row(&b, "How much time is backoff?", "% of the calls' time", func(i int) string {
 		return ratio("%.0f %%", 100*a.columns[i].backoff, a.columns[i].took)

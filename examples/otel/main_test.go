@@ -49,8 +49,8 @@ func TestRun(t *testing.T) {
 	if got, want := cells(t, out.String(), "payments, in the end", 4), []string{"closed", "closed", "open", "closed"}; !slices.Equal(got, want) {
 		t.Errorf("the breaker is %v, want %v", got, want)
 	}
-	if got := cells(t, out.String(), "attempts per call", 4); got[0] != "1.00" || got[1] <= "1.00" || got[2] >= "1.00" {
-		t.Errorf("attempts per call = %v, want exactly 1, more, less", got)
+	if got := cells(t, out.String(), "extra attempts per call sent", 4); got[0] != "0.00" || got[1] <= "0.00" {
+		t.Errorf("extra attempts per call sent = %v, want exactly 0, then more", got)
 	}
 	if secret := regexp.MustCompile(`order-\d|127\.0\.0\.1`).FindString(out.String()); secret != "" {
 		t.Errorf("the telemetry holds %q, which is different for each call or server", secret)

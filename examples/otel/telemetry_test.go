@@ -199,7 +199,7 @@ FIVE QUESTIONS, answered by the metrics of each phase
                                                                  healthy          flaky           down  healthy again
                             calls                                      3              3              4              1
 Do retries pay?             calls saved, of those retried              -         2 of 2         0 of 1              -
-How much load do they add?  attempts per call                       1.00           2.00           1.00           1.00
+How much load do they add?  extra attempts per call sent            0.00           1.00           0.33           0.00
 How much time is backoff?   % of the calls' time                     0 %           83 %           71 %            0 %
 Which breaker is open?      payments, in the end                  closed         closed           open         closed
 Is the budget spent?        % used, in the end                       0 %           75 %          100 %          100 %
