@@ -375,3 +375,19 @@ func TestBreakerStatusOfManyCallsAtOnce(t *testing.T) {
 	_ = stoic.MustNew("other", stoic.Observe(f), circuit).Do(t.Context(), lasting(0, nil))
 	f.wantStatus("db", isClosed)
 }
+
+// As documented: what two hooks of one provider say of a shared breaker adds up.
+func TestBreakerStatusOfTwoHooksAddsUp(t *testing.T) {
+	f := newFixture(t)
+	second, err := otelhooks.New(otelhooks.WithMeterProvider(f.meter), otelhooks.WithTracerProvider(f.tracer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	circuit := fragile()
+	stoic.MustNew("reads", stoic.Observe(f), circuit)
+	f.wantStatus("db", isClosed)
+	writes := stoic.MustNew("writes", stoic.Observe(second), circuit)
+	f.wantStatus("db", states{closed: 2})
+	_ = writes.Do(t.Context(), func(context.Context) error { return errPlain })
+	f.wantStatus("db", states{closed: 1, open: 1}) // the first hook was not told
+}

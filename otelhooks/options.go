@@ -58,6 +58,8 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 
 // WithMeterProvider sets where metrics go [the global provider]. A provider of
 // go.opentelemetry.io/otel/metric/noop switches them off. Nil is the global provider.
+// Make one Hook for each provider: what two of them say of a breaker that they share
+// adds up.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.meters = p }
 }
