@@ -2,9 +2,11 @@ package otelhooks_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"go.opentelemetry.io/otel/attribute"
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
@@ -168,4 +170,63 @@ func TestBudgetUtilizationIsThatOfAttach(t *testing.T) {
 	f := newFixture(t, otelhooks.WithDetailedMetrics())
 	f.Attach("late", []hooks.LayerInfo{{Kind: stoic.KindBudget, Policy: budget.New()}})
 	wantMetric(t, f, "stoic.budget.utilization", gaugeOf(pointAt(0.0, ofBudget("late")...)))
+}
+
+// A budget whose use nobody sees is not kept: a program may make stacks as it goes.
+func TestBudgetIsKeptOnlyWhereItsUseIsSeen(t *testing.T) {
+	tests := map[string]struct {
+		opts []otelhooks.Option
+		kept bool
+	}{
+		"default":   {nil, false},
+		"in detail": {[]otelhooks.Option{otelhooks.WithDetailedMetrics()}, true},
+		"metrics off": {[]otelhooks.Option{
+			otelhooks.WithDetailedMetrics(), otelhooks.WithMeterProvider(noopmetric.NewMeterProvider()),
+		}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, tt.opts...)
+			b := budget.New()
+			made := weak.Make(b)
+			stoic.MustNew("payments", stoic.Observe(f), b, thrice())
+			runtime.KeepAlive(b)
+			runtime.GC()
+			if kept := made.Value() != nil; kept != tt.kept {
+				t.Errorf("kept: %v, want %v", kept, tt.kept)
+			}
+			runtime.KeepAlive(f)
+		})
+	}
+}
+
+// A stack that is made again and again with the same budget is one place.
+func TestBudgetUtilizationIsAskedOnceForEachPlace(t *testing.T) {
+	f := newFixture(t, otelhooks.WithDetailedMetrics())
+	asked := 0
+	shared := &ownBudget{budget.New(), "", func() float64 { asked++; return 0.5 }}
+	for range 3 {
+		stoic.MustNew("reads", stoic.Observe(f), shared, thrice())
+	}
+	stoic.MustNew("writes", stoic.Observe(f), shared, thrice())
+	wantMetric(t, f, "stoic.budget.utilization", gaugeOf(pointAt(0.5, ofBudget("reads")...), pointAt(0.5, ofBudget("writes")...)))
+	if asked != 2 {
+		t.Errorf("the budget was asked %d times, want once for each pipeline", asked)
+	}
+}
+
+// valueBudget is a layer that cannot be compared.
+type valueBudget struct {
+	muteBudget
+	spent []float64
+}
+
+func (b valueBudget) Utilization() float64 { return b.spent[0] }
+
+func TestBudgetUtilizationOfOneThatCannotBeCompared(t *testing.T) {
+	f := newFixture(t, otelhooks.WithDetailedMetrics())
+	for _, spent := range []float64{0.25, 0.75, 0.5} {
+		stoic.MustNew("payments", stoic.Observe(f), valueBudget{spent: []float64{spent}})
+	}
+	wantMetric(t, f, "stoic.budget.utilization", gaugeOf(pointAt(0.75, ofBudget("payments")...)))
 }

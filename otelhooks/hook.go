@@ -18,8 +18,9 @@ import (
 )
 
 // Hook sends what stacks do to OpenTelemetry. One Hook serves any number of pipelines,
-// and is safe for concurrent use. It keeps a reference to each breaker and budget of the
-// pipelines that it observes, and reports them as long as it lives: make stacks once. Make it with [New]; the zero value must not be used.
+// and is safe for concurrent use. It keeps a reference to each breaker of the pipelines
+// that it observes, and with [WithDetailedMetrics] to each budget, and reports them as long
+// as it lives: make stacks once. Make it with [New]; the zero value must not be used.
 type Hook struct {
 	config
 	instruments
@@ -67,7 +68,7 @@ func (h *Hook) Attach(pipeline string, layers []hooks.LayerInfo) {
 		case stoic.KindBreaker:
 			h.attachBreaker(pipeline, l)
 		case stoic.KindBudget:
-			h.budgets.attach(pipeline, l)
+			h.attachBudget(pipeline, l)
 		}
 	}
 }
