@@ -278,6 +278,34 @@ func TestBreakerStatusOfOneChosenAtCallTime(t *testing.T) {
 	})
 }
 
+// As documented: of several breakers of one name that are chosen at call time, the status
+// is that of the one which changed last.
+func TestBreakerStatusOfSeveralOfOneNameChosenAtCallTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		shards := map[string]*breaker.Breaker{"a": fragile(), "b": fragile()}
+		choose := stoic.PolicyFunc("shard", func(ctx context.Context, next stoic.Next) error {
+			return shards[stoic.IdempotencyKey(ctx)].Run(ctx, next)
+		})
+		p := stoic.MustNew("payments", stoic.Observe(f), choose)
+		do := func(shard string, err error) {
+			_ = p.Do(stoic.WithIdempotencyKey(t.Context(), shard), lasting(0, err))
+		}
+		do("a", errPlain)
+		f.wantStatus("db", isOpen)
+		do("b", errPlain)
+		f.wantStatus("db", isOpen) // both are
+		time.Sleep(sec + 1)
+		do("a", nil)
+		f.wantStatus("db", isHalfOpen)
+		do("a", nil)
+		f.wantStatus("db", isClosed)
+		if got := shards["b"].State(); got == breaker.Closed {
+			t.Errorf("the other one is %v", got)
+		}
+	})
+}
+
 // foreign is a breaker of another package: its events come with the kind of ours.
 type foreign struct{ name string }
 

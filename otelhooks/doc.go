@@ -39,7 +39,9 @@
 //	stoic.budget.utilization        gauge, 1    read from the budget at each collection
 //
 // The status of a breaker is the one that the events told last. An open breaker that gets
-// no calls stays open there, since its next call is what makes it half-open.
+// no calls stays open there, since its next call is what makes it half-open. Breakers
+// that a layer of yours chooses at call time are known from their first change, and in one
+// pipeline those of one name share a status.
 //
 // # Values of error.type
 //
