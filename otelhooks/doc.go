@@ -51,7 +51,7 @@
 //	half_open_limit     a half-open breaker's probes were taken
 //	rate_limited        a limiter had no token
 //	deadline_too_short  a limiter's token would come after the deadline
-//	deadline_exceeded   a deadline ran out, whoever set it
+//	deadline_exceeded   a deadline ran out, whoever set it, or left no time for another attempt
 //	canceled            something was canceled, but not by the caller
 //	panic, goexit       the operation did not return
 //	invalid             a stack or a call that cannot work
@@ -59,6 +59,6 @@
 //	_OTHER              everything past 32 different values, and what is no name
 //
 // Any other error is what its ErrorType() string method says, or its Go type. For a retry
-// that stopped it is the type of the last failure; why it stopped is the attribute
-// stoic.retry.stop_reason.
+// that stopped it is the type of the last failure, or deadline_exceeded where a deadline
+// was the reason; why it stopped is the attribute stoic.retry.stop_reason.
 package otelhooks

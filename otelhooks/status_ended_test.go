@@ -87,6 +87,8 @@ func deadlineRows() []row {
 	const (
 		second  = time.Second
 		expired = "context deadline exceeded"
+		stopped = "payments: retry stopped after 1 attempt: "
+		tooLate = "payments: ratelimit: rate limit reached, and the next token comes after the deadline: the client did not send this call (retry after 8.9s)"
 	)
 	return []row{
 		{
@@ -117,6 +119,15 @@ func deadlineRows() []row {
 			want: `
 				payments 0s..100ms error "payments: retry stopped after 1 attempt: the next attempt is due in 1s, the deadline in 1s; last failure: 503 Service Unavailable" error.type="deadline_exceeded" stoic.call.attempts=1 stoic.retry.stop_reason="deadline"
 				  attempt payments #1 0s..100ms error "503 Service Unavailable" error.type="503"`,
+		},
+		{
+			name: "the next token would be too late", fn: takes(errBusy),
+			stack: layers(attempts(3), ratelimit.New(ratelimit.Per(1, 10*second), 1, ratelimit.Wait(time.Minute))),
+			ctx:   expiresAfter(5 * second), ends: failedWith(context.DeadlineExceeded),
+			want: `
+				payments 0s..1.1s error "` + stopped + tooLate + `; last failure: 503 Service Unavailable" error.type="deadline_exceeded" stoic.call.attempts=1 stoic.retry.stop_reason="rejected"
+				  attempt payments #1 0s..100ms error "503 Service Unavailable" error.type="503" stoic.attempt.retryable=true
+				  attempt payments #2 1.1s..1.1s error "` + tooLate + `" error.type="deadline_too_short" stoic.attempt.retryable=false stoic.rejection.reason="deadline_too_short" stoic.retry.delay=1.0`,
 		},
 		{
 			name: "our deadline on the call", stack: layers(deadline.New(1500*time.Millisecond), attempts(3)), fn: waits(second, errBusy),
