@@ -36,6 +36,7 @@ func observers(tb testing.TB) []observer {
 		{"nil", nil},
 		{"Nop", hooks.Nop{}},
 		{"noop", hook(noSpans, otelhooks.WithMeterProvider(noopmetric.NewMeterProvider()))},
+		{"global", hook()}, // without an SDK: no test of this process sets one
 		{"metrics", hook(noSpans, metrics)},
 		{"metrics detailed", hook(noSpans, metrics, otelhooks.WithDetailedMetrics())},
 		{"unsampled", hook(provider(sdktrace.NeverSample()), metrics)},

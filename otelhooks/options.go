@@ -51,7 +51,8 @@ func (c *config) err() error { return errors.Join(c.errs...) }
 // WithTracerProvider sets where spans go [the global provider, as it is when New is
 // called or set later]. A provider of go.opentelemetry.io/otel/trace/noop switches
 // spans off: then they cost nothing, and what runs inside keeps the span of the caller as
-// its parent. Nil is the global provider.
+// its parent. Nil is the global provider. Where no SDK is installed, that one makes spans
+// that go nowhere: 8 allocations for a call of one attempt, with noop providers 2.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return func(c *config) { c.tracers = p }
 }
