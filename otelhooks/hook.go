@@ -148,7 +148,7 @@ func (o *operation) endSpan(kind hooks.OpKind, res hooks.Result, errorType strin
 	if kind == hooks.KindAttempt {
 		o.span.SetAttributes(said...)
 		failed := res.Outcome == hooks.Failed || res.Outcome == hooks.Rejected
-		held = failed && o.parent.hold(o)
+		held = failed && o.parent.hold(o, res.Err)
 		return
 	}
 	said = append(said, keyCallAttempts.Int(sent))
@@ -201,7 +201,7 @@ func (h *Hook) Event(ctx context.Context, e hooks.Event) {
 }
 
 func (o *operation) retrying(e hooks.Event) {
-	o.judged(e.Attempt, true, true)
+	o.judged(e, true, true)
 	if o.span == nil {
 		return
 	}
@@ -214,6 +214,6 @@ func (o *operation) retrying(e hooks.Event) {
 
 func (o *operation) stoppedBy(e hooks.Event) {
 	worth, known := retryable(e.Reason)
-	judged := o.judged(e.Attempt, worth, known)
+	judged := o.judged(e, worth, known)
 	o.gaveUp(e.Attempt, e.Reason, judged)
 }

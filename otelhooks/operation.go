@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/stoic-go/stoic/hooks"
+	"github.com/stoic-go/stoic/retry"
 )
 
 // operation is a call or an attempt between its Start and its End, and the context of
@@ -30,6 +31,7 @@ type operation struct {
 	waits   []wait       // before attempts that have not begun
 	held    []*operation // failed attempts inside it, of which it is not known yet whether they are worth a retry
 	number  int          // of an attempt
+	failure error        // of a held one
 	end     time.Time    // of a held one
 }
 
@@ -120,7 +122,7 @@ func (o *operation) settle(rejected bool) (sent int, stopped string) {
 
 // hold keeps the span of a failed attempt open until the retry around it, which comes to
 // speak next, has judged the failure. It reports false if there is nobody to wait for.
-func (o *operation) hold(attempt *operation) bool {
+func (o *operation) hold(attempt *operation, failure error) bool {
 	if o == nil {
 		return false
 	}
@@ -129,15 +131,16 @@ func (o *operation) hold(attempt *operation) bool {
 	if o.ended {
 		return false
 	}
+	attempt.failure = failure
 	attempt.end = attempt.start.Add(time.Since(attempt.start))
 	o.held = append(o.held, attempt)
 	return true
 }
 
-// judged ends the span of the failed attempt with that number, if one is held. worth says
-// whether the failure was worth a retry, where that is known.
-func (o *operation) judged(number int, worth, known bool) bool {
-	attempt := o.unhold(number)
+// judged ends the span of the failed attempt that a retry speaks of, if it is held. worth
+// says whether the failure was worth a retry, where that is known.
+func (o *operation) judged(e hooks.Event, worth, known bool) bool {
+	attempt := o.unhold(e)
 	if attempt == nil {
 		return false
 	}
@@ -148,16 +151,42 @@ func (o *operation) judged(number int, worth, known bool) bool {
 	return true
 }
 
-func (o *operation) unhold(number int) *operation {
+// unhold removes the attempt that a retry speaks of. Of several with its number, which
+// loops that run at once have, it is one that failed with the same error, if there is one.
+func (o *operation) unhold(e hooks.Event) *operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := slices.IndexFunc(o.held, func(a *operation) bool { return a.number == number })
+	number, err := e.Attempt, e.Err
+	i := slices.IndexFunc(o.held, func(a *operation) bool { return a.number == number && isAbout(err, a.failure) })
+	if i < 0 {
+		i = slices.IndexFunc(o.held, func(a *operation) bool { return a.number == number })
+	}
 	if i < 0 {
 		return nil
 	}
 	attempt := o.held[i]
 	o.held = slices.Delete(o.held, i, i+1)
 	return attempt
+}
+
+// isAbout reports whether err, that of a retry's event, is the failure or tells of it. It
+// calls none of their methods.
+func isAbout(err, failure error) bool {
+	if same(err, failure) {
+		return true
+	}
+	stopped, ok := err.(*retry.StoppedError) //nolint:errorlint // one further in is of another retry
+	return ok && (same(stopped.Err, failure) || same(stopped.Reason, failure))
+}
+
+// same takes two errors of one type that cannot be compared for the same.
+func same(a, b error) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = true
+		}
+	}()
+	return a == b //nolint:errorlint // it is about the value, not what it wraps
 }
 
 // release ends the spans that nobody judged.

@@ -3,6 +3,7 @@ package otelhooks_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,8 +46,8 @@ func TestAHedgeInsideARetryIsOneAttempt(t *testing.T) {
 	})
 }
 
-// Two loops at once have attempts of the same numbers, and each knows its verdict and the
-// wait before it.
+// Two loops at once have attempts of the same numbers, and each has a verdict and the wait
+// before it.
 func TestAttemptsThatOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -129,6 +130,83 @@ func TestVerdictsOfAttemptsThatOverlap(t *testing.T) {
 			  attempt payments #5 500ms..500ms error "410 Gone" error.type="410" stoic.attempt.retryable=false
 			  attempt payments #2 2s..2s unset stoic.retry.delay=1.0`)
 	})
+}
+
+// Two loops at once have attempts of the same number, and the verdict on one is not taken
+// for that on the other, whichever is judged first.
+func TestVerdictsOfAttemptsOfOneNumber(t *testing.T) {
+	full := &stoic.Rejection{Policy: "bulkhead", Reason: "full", Err: errBoom, Type: "bulkhead_full"}
+	const (
+		busy = `error "503 Service Unavailable" error.type="503"`
+		gone = `error "410 Gone" error.type="410"`
+		boom = `error "boom" error.type="*errors.errorString"`
+		not  = `error "bulkhead: full: the client did not send this call" error.type="bulkhead_full"`
+	)
+	tests := map[string]struct {
+		around  []stoic.Policy
+		worth   []error // of errBusy the retry knows after a second only
+		answers []error // in the order of the attempts
+		want    string
+	}{
+		"permanent": {
+			worth: []error{errBusy}, answers: []error{errBusy, retry.Permanent(errGone), nil},
+			want: `
+				payments 0s..2s unset stoic.call.attempts=3
+				  attempt payments #1 0s..0s ` + busy + ` stoic.attempt.retryable=true
+				  attempt payments #1 10ms..10ms ` + gone + ` stoic.attempt.retryable=false
+				  attempt payments #2 2s..2s unset stoic.retry.delay=1.0`,
+		},
+		"not comparable": {
+			worth: []error{errBusy}, answers: []error{errBusy, list{errGone}, nil},
+			want: `
+				payments 0s..2s unset stoic.call.attempts=3
+				  attempt payments #1 0s..0s ` + busy + ` stoic.attempt.retryable=true
+				  attempt payments #1 10ms..10ms error "1 errors" error.type="410" stoic.attempt.retryable=false
+				  attempt payments #2 2s..2s unset stoic.retry.delay=1.0`,
+		},
+		"stopped after a failure": {
+			around: []stoic.Policy{noBudget()}, worth: []error{errGone}, answers: []error{errBusy, errGone},
+			want: `
+				payments 0s..1s ` + busy + ` stoic.call.attempts=2 stoic.rejection.reason="budget_exhausted" stoic.retry.stop_reason="not_retryable"
+				  attempt payments #1 0s..0s ` + busy + ` stoic.attempt.retryable=false
+				  attempt payments #1 10ms..10ms ` + gone + ` stoic.attempt.retryable=true`,
+		},
+		"stopped by a rejection": {
+			worth: []error{errBoom, errBusy}, answers: []error{errBoom, errBoom, errBusy, full},
+			want: `
+				payments 0s..2s ` + busy + ` stoic.call.attempts=3 stoic.retry.stop_reason="max_attempts"
+				  attempt payments #1 0s..0s ` + boom + ` stoic.attempt.retryable=true
+				  attempt payments #1 10ms..10ms ` + boom + ` stoic.attempt.retryable=true
+				  attempt payments #2 1s..1s ` + busy + ` stoic.attempt.retryable=true stoic.retry.delay=1.0
+				  attempt payments #2 1.01s..1.01s ` + not + ` stoic.attempt.retryable=false stoic.retry.delay=1.0`,
+		},
+	}
+	hedge := stoic.PolicyFunc("hedge", func(ctx context.Context, next stoic.Next) error {
+		first := make(chan error)
+		go func() { first <- next.Do(ctx) }()
+		time.Sleep(10 * time.Millisecond)
+		_ = next.Do(ctx)
+		return <-first
+	})
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				judge := retry.If(func(err error) bool {
+					if errors.Is(err, errBusy) {
+						time.Sleep(time.Second)
+					}
+					return slices.ContainsFunc(tt.worth, func(worth error) bool { return errors.Is(err, worth) }) && !errors.Is(err, full)
+				})
+				answers := make(chan error, len(tt.answers))
+				for _, err := range tt.answers {
+					answers <- err
+				}
+				_ = f.stack(append(tt.around, hedge, attempts(2, judge))...).Do(t.Context(), func(context.Context) error { return <-answers })
+				f.wantTree(t, tt.want)
+			})
+		})
+	}
 }
 
 // A wait that was cut short is not that of an attempt that comes later.
