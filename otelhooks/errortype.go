@@ -168,7 +168,7 @@ func isName(s string) bool {
 	for _, r := range s {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		case strings.ContainsRune("_.-*/[],", r):
+		case strings.ContainsRune("_.-~+*/[],", r):
 		default:
 			return false
 		}

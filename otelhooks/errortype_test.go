@@ -62,6 +62,7 @@ func TestErrorTypeOfAnError(t *testing.T) {
 		{"says a text", &saidError{kind: "the user 42 is gone"}, "_OTHER"},
 		{"says a URL", &saidError{kind: "https://example.com/users/42"}, "_OTHER"},
 		{"says a path", &saidError{kind: "/users/42"}, "_OTHER"},
+		{"says a type of a path with a user", &saidError{kind: "*git.sr.ht/~user/c++.Error"}, "*git.sr.ht/~user/c++.Error"},
 		{"deadline", context.DeadlineExceeded, "deadline_exceeded"},
 		{"deadline, wrapped", fmt.Errorf("read: %w", context.DeadlineExceeded), "deadline_exceeded"},
 		{"our deadline", &deadline.ExceededError{Err: errBusy}, "deadline_exceeded"},
