@@ -29,7 +29,8 @@ import (
 // outcome, duration, error and panic.
 //
 // The texts of errors and of panics are printed without the user information,
-// the query and the fragment of the URLs in them, because those may be secret.
+// the query and the fragment of the URLs in them, because those may be secret. Of a panic
+// with another value than an error or a string only the type is printed.
 //
 // A nil l is [slog.Default], looked up for each line, so that a stack in a
 // package-level variable follows a later [slog.SetDefault].
@@ -57,7 +58,7 @@ func (h *slogHook) End(ctx context.Context, op Op, res Result) {
 		attrs = append(attrs, slog.String("error", redact.Error(res.Err)))
 	}
 	if res.Panic != nil {
-		attrs = append(attrs, slog.String("panic", redact.Text(fmt.Sprint(res.Panic))))
+		attrs = append(attrs, slog.String("panic", panicText(res.Panic)))
 	}
 	l.LogAttrs(ctx, level, endMessage(op.Kind), attrs...)
 }
@@ -98,6 +99,19 @@ func (h *slogHook) Event(ctx context.Context, e Event) {
 		attrs = append(attrs, slog.String("error", redact.Error(e.Err)))
 	}
 	l.LogAttrs(ctx, level, eventMessage(e.Kind), attrs...)
+}
+
+// panicText is the text of a panic. Of a value that is neither an error nor a string it
+// is the type: the value was not made to be read, and may hold secrets.
+func panicText(v any) string {
+	switch v := v.(type) {
+	case error:
+		return redact.Error(v)
+	case string:
+		return redact.Text(v)
+	default:
+		return fmt.Sprintf("value of type %T", v)
+	}
 }
 
 func (h *slogHook) log() *slog.Logger {

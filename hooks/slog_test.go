@@ -195,7 +195,7 @@ func TestSlogEnd(t *testing.T) {
 			// The call around it says so at ERROR.
 			"panic of an attempt", attempt,
 			hooks.Result{Outcome: hooks.Panicked, Panic: 7},
-			`level=DEBUG msg="stoic: attempt ended" ` + where + "attempt=2 outcome=panicked duration=0s panic=7",
+			`level=DEBUG msg="stoic: attempt ended" ` + where + `attempt=2 outcome=panicked duration=0s panic="value of type int"`,
 		},
 		{
 			"unknown",
@@ -234,6 +234,11 @@ func TestSlogOneLineForACallThatFails(t *testing.T) {
 	}
 }
 
+// spoken prints itself, and is no error.
+type spoken struct{ token string }
+
+func (s *spoken) String() string { return s.token }
+
 // An open breaker inside a retry does not write a line for each call at INFO.
 func TestSlogNoLineForACallThatIsRejected(t *testing.T) {
 	l, b := logger(slog.LevelInfo)
@@ -263,7 +268,14 @@ func TestSlogPrintsNoSecrets(t *testing.T) {
 		}
 	}
 	for _, op := range []hooks.Op{call, attempt} {
-		for _, v := range []any{secret, wrapped, secret.URL, []error{secret}, struct{ URL string }{secret.URL}} {
+		for _, v := range []any{
+			secret, wrapped, secret.URL,
+			// Their texts were not made to be read: only the type is printed.
+			[]error{secret},
+			struct{ token string }{"hunter2"},
+			&spoken{"hunter2"}, []byte("hunter2"),
+			map[string]string{"token": "hunter2"},
+		} {
 			h.End(ctx, op, hooks.Result{Outcome: hooks.Panicked, Err: secret, Panic: v})
 			lines++
 		}
