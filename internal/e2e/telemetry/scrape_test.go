@@ -128,6 +128,17 @@ func (s scrape) withPrometheus2() scrape {
 	return old
 }
 
+// withoutBound is what a histogram gives that has not this bound.
+func (s scrape) withoutBound(le string) scrape {
+	rest := scrape{families: s.families}
+	for _, sm := range s.samples {
+		if sm.labels.Get(labels.BucketLabel) != le {
+			rest.samples = append(rest.samples, sm)
+		}
+	}
+	return rest
+}
+
 // ofProcess adds the labels that Prometheus itself puts on what it scrapes.
 func (s scrape) ofProcess(n int) scrape {
 	of := scrape{families: s.families}

@@ -148,6 +148,19 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestRetriesPayNeedsTheBoundOfOne has no answer, and not a wrong one, without that bucket.
+func TestRetriesPayNeedsTheBoundOfOne(t *testing.T) {
+	t.Parallel()
+	before, after := scrapes(t)
+	query := questions(t)[0].queries[0]
+	if got := evaluate(t, query, before, after); len(got) == 0 {
+		t.Fatalf("no value with the bound, of\n%s", query)
+	}
+	if got := evaluate(t, query, before.withoutBound("1.0").withoutBound("1"), after.withoutBound("1.0").withoutBound("1")); len(got) > 0 {
+		t.Errorf("got %v without the bound, want no value, of\n%s", got, query)
+	}
+}
+
 // TestQueriesReadWhatExists finds each metric, label and value of a query in the scrape.
 func TestQueriesReadWhatExists(t *testing.T) {
 	t.Parallel()
