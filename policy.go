@@ -131,8 +131,8 @@ func (p *Pipeline) Name() string { return p.name }
 // the layer that ended the call. If ctx is already done, nothing happens at all,
 // and the error matches ctx.Err() and [context.Cause].
 func (p *Pipeline) Do(ctx context.Context, fn Func) error {
-	if err := p.check(ctx, fn); err != nil {
-		return err
+	if p == nil || p.slots == nil || fn == nil || ctx.Err() != nil {
+		return p.refuse(ctx, fn)
 	}
 	err := Next{slot: &p.slots[0], fn: fn}.Do(ctx)
 	if err == nil {
@@ -141,17 +141,15 @@ func (p *Pipeline) Do(ctx context.Context, fn Func) error {
 	return unmark(err)
 }
 
-func (p *Pipeline) check(ctx context.Context, fn Func) error {
+// refuse says why nothing is called.
+func (p *Pipeline) refuse(ctx context.Context, fn Func) error {
 	if p == nil || p.slots == nil {
 		return &InvalidError{Reason: "the pipeline was not made by New"}
 	}
 	if fn == nil {
 		return &InvalidError{Pipeline: p.name, Field: "Do", Value: "nil", Reason: "needs a function to call"}
 	}
-	if ctx.Err() != nil {
-		return &doneError{pipeline: p.name, err: ContextError(ctx)}
-	}
-	return nil
+	return &doneError{pipeline: p.name, err: ContextError(ctx)}
 }
 
 // Run makes a pipeline usable as a layer. [New] flattens a pipeline that is given

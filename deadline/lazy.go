@@ -22,7 +22,7 @@ type lazy struct {
 	parent context.Context //nolint:containedctx // it is a context
 	at     time.Time       // never after the parent's deadline
 
-	real atomic.Pointer[realContext]
+	made realContext // what everything goes to in the state forced, and not before
 
 	// The contexts whose real one skips this one; see adopt. Mostly there is one, and a
 	// map for the others keeps the lazy context small.
@@ -30,10 +30,18 @@ type lazy struct {
 	more map[*lazy]struct{}
 
 	mu    sync.Mutex
-	ended atomic.Bool // the layer returned while there was no real context; set under mu
-	own   bool        // at is earlier than the parent's: the parent will not end by then
-	late  bool        // the time was up when the layer returned; set before ended
+	state atomic.Uint32 // written under mu
+	own   bool          // at is earlier than the parent's: the parent will not end by then
+	kept  bool          // it adopted a kid; written under mu, and not in the state forced
+	late  bool          // the time was up when the layer returned; set before the state ended
 }
+
+// The states of a lazy context. Once it is forced it stays so.
+const (
+	untouched uint32 = iota // nobody waited on it, nor saw it over
+	ended                   // the layer returned, and there was no real context
+	forced                  // there is a real context
+)
 
 type realContext struct {
 	context.Context //nolint:containedctx // it is a context
@@ -49,10 +57,10 @@ func (c *lazy) Deadline() (time.Time, bool) { return c.at, true }
 func (c *lazy) Done() <-chan struct{} { return c.force().Done() }
 
 func (c *lazy) Err() error {
-	if r := c.real.Load(); r != nil {
-		return r.Err()
-	}
-	if c.ended.Load() {
+	switch c.state.Load() {
+	case forced:
+		return c.made.Err()
+	case ended:
 		if c.late {
 			return context.DeadlineExceeded
 		}
@@ -68,14 +76,10 @@ func (c *lazy) Err() error {
 // Value asks a context that is over for the real one: context.Cause must find the
 // cause that belongs to what Err says.
 func (c *lazy) Value(key any) any {
-	r := c.real.Load()
-	if r == nil && c.ended.Load() {
-		r = c.force()
+	if c.unused() {
+		return c.parent.Value(key)
 	}
-	if r != nil {
-		return r.Value(key)
-	}
-	return c.parent.Value(key)
+	return c.force().Value(key)
 }
 
 // String names the context as those of package context do: with no more of the
@@ -116,7 +120,7 @@ func (c *lazy) around(skip func(*lazy) bool) (parent context.Context, timed bool
 	}
 }
 
-func (c *lazy) unused() bool { return c.real.Load() == nil && !c.ended.Load() }
+func (c *lazy) unused() bool { return c.state.Load() == untouched }
 
 // expired reports whether the time is up and nothing else ended the context before.
 // The clock counts even if the timer has not fired yet: an operation may go by
@@ -125,7 +129,7 @@ func (c *lazy) unused() bool { return c.real.Load() == nil && !c.ended.Load() }
 // The layer asks right before it returns. What Err would say then is noted, and no real
 // context made for it: mostly nobody asks again.
 func (c *lazy) expired() bool {
-	if c.real.Load() == nil {
+	if c.unused() {
 		if parent, timed := c.around((*lazy).unused); timed && parent.Err() == nil {
 			c.late = !time.Now().Before(c.at)
 			return c.late
@@ -141,19 +145,18 @@ func (c *lazy) force() *realContext { return c.settle(nil) }
 // settle returns the real context. If there is none, it makes one that is over as
 // the given context is; with nil, one that is as the layer is.
 func (c *lazy) settle(over *overContext) *realContext {
-	if r := c.real.Load(); r != nil {
-		return r
+	if c.state.Load() == forced {
+		return &c.made
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.real.Load(); r != nil {
+	r := &c.made
+	switch state := c.state.Load(); {
+	case state == forced:
 		return r
-	}
-	var r realContext
-	switch {
-	case c.ended.Load() && c.late:
+	case state == ended && c.late:
 		r.Context, r.cancel = context.WithCancel(&overContext{Context: context.WithoutCancel(c.parent), err: context.DeadlineExceeded})
-	case c.ended.Load():
+	case state == ended:
 		r.Context, r.cancel = context.WithCancel(context.WithoutCancel(c.parent))
 		r.cancel()
 	case over != nil:
@@ -161,14 +164,17 @@ func (c *lazy) settle(over *overContext) *realContext {
 	default:
 		r.Context, r.cancel = c.derive()
 	}
-	c.real.Store(&r)
-	return &r
+	c.state.Store(forced)
+	return r
 }
 
 // derive makes a live context that ends with the parent or when the time is up. Who
 // keeps the time matters: the caller's deadline may have a cause. mu is held; locks
 // are taken from the inner to the outer.
 func (c *lazy) derive() (context.Context, context.CancelFunc) {
+	if _, nested := c.parent.(*lazy); !nested && c.own { // mostly; what is below would do the same
+		return context.WithDeadline(c.parent, c.at)
+	}
 	parent, timed := c.around(func(outer *lazy) bool { return outer.adopt(c) })
 	if timed {
 		return context.WithDeadline(parent, c.at)
@@ -186,6 +192,7 @@ func (c *lazy) adopt(kid *lazy) bool {
 	if !c.unused() {
 		return false
 	}
+	c.kept = true
 	switch {
 	case c.kid == nil:
 		c.kid = kid
@@ -202,16 +209,21 @@ func (c *lazy) forget(kid *lazy) {
 	defer c.mu.Unlock()
 	if c.kid == kid {
 		c.kid = nil
+		return
 	}
 	delete(c.more, kid)
 }
 
 // end makes the context done. The layer calls it when it returns, panics or exits.
 func (c *lazy) end() {
+	if c.state.Load() == forced && !c.kept {
+		c.cancel() // nobody else ends with it
+		return
+	}
 	c.mu.Lock()
-	r := c.real.Load()
-	if r == nil {
-		c.ended.Store(true)
+	isForced := c.state.Load() == forced
+	if !isForced {
+		c.state.Store(ended)
 	}
 	kid, more := c.kid, c.more
 	c.kid, c.more = nil, nil
@@ -225,10 +237,14 @@ func (c *lazy) end() {
 			kid.force().cancel()
 		}
 	}
-	if r == nil {
-		return
+	if isForced {
+		c.cancel()
 	}
-	r.cancel()
+}
+
+// cancel ends the real context, which the lazy ones around it need not do then.
+func (c *lazy) cancel() {
+	c.made.cancel()
 	for outer, ok := c.parent.(*lazy); ok; outer, ok = outer.parent.(*lazy) {
 		outer.forget(c)
 	}

@@ -55,11 +55,11 @@ func TestNoTimerUntilDone(t *testing.T) {
 			nest(t.Context(), t, []time.Duration{time.Second}, func(contexts []*lazy) {
 				kept = contexts[0]
 				tt.use(kept)
-				if got := kept.real.Load() != nil; got != tt.real {
+				if got := kept.state.Load() == forced; got != tt.real {
 					t.Errorf("a real context: %v, want %v", got, tt.real)
 				}
 			})
-			if got := kept.real.Load() != nil; got != tt.real {
+			if got := kept.state.Load() == forced; got != tt.real {
 				t.Errorf("a real context after the return: %v, want %v", got, tt.real)
 			}
 		})
@@ -82,7 +82,7 @@ func TestNestedDeadlinesShareOneTimer(t *testing.T) {
 					t.Errorf("Err() = %v", err)
 				}
 				for i, outer := range contexts[:len(contexts)-1] {
-					if outer.real.Load() != nil {
+					if outer.state.Load() == forced {
 						t.Errorf("%v: deadline %d has a timer of its own", limits, i)
 					}
 					if kids := kidsOf(outer); len(kids) != 1 || kids[0] != inner {
@@ -122,6 +122,24 @@ func TestKidsAreForgotten(t *testing.T) {
 		if kid.Err() != nil {
 			t.Error("ended with another one")
 		}
+	}
+}
+
+// A context whose real one skips this one ends with it also when somebody waits on this
+// one later.
+func TestKidsEndWithOneThatIsWaitedOnLater(t *testing.T) {
+	outer := newLazy(t.Context(), time.Now().Add(2*time.Hour), true)
+	inner := newLazy(outer, time.Now().Add(time.Hour), true)
+	done := inner.Done()
+	_ = outer.Done()
+	outer.end() // the inner layer is left behind
+	select {
+	case <-done:
+	default:
+		t.Error("Done is open")
+	}
+	if err := inner.Err(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Err() = %v, want Canceled", err)
 	}
 }
 
