@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,7 @@ func TestOK(t *testing.T) {
 		{Bound{Got: 1.11, Limit: 1.10}, false},
 		{Bound{Got: 0.99, Limit: 1, Below: true}, true},
 		{Bound{Got: 1, Limit: 1, Below: true}, false},
+		{Bound{Got: 1.5, Free: true}, true},
 	}
 	var all []Bound
 	for _, tt := range tests {
@@ -66,8 +68,9 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 	}
-	if counted != 5 || len(all) != 41 {
-		t.Errorf("%d bounds, %d of them counted", len(all), counted)
+	free := slices.DeleteFunc(slices.Clone(all), func(b Bound) bool { return !b.Free })
+	if counted != 5 || len(all) != 41 || len(free) != 6 {
+		t.Errorf("%d bounds, %d of them counted, %d free", len(all), counted, len(free))
 	}
 }
 

@@ -9,14 +9,17 @@ import (
 )
 
 // limits are those of a scenario: of the ratio of stoic to a contender, on so many
-// goroutines.
+// goroutines. 0 is none.
 type limits struct {
 	contender  string
 	goroutines int
 	limit      float64
 }
 
-// fullStack is the stack of six layers against the same by hand and failsafe-go.
+// fullStack is the stack of six layers against the same by hand and failsafe-go. What is
+// promised is for one goroutine, and by hand for two as well: goroutines that share a
+// stack wait for the locks of gobreaker and the limiter, which take the longer a part of
+// the time the less there is around them.
 func fullStack(cfg measure.Config) ([]Bound, error) {
 	var all []Bound
 	for _, name := range []string{"full stack", "full stack, cancellable parent"} {
@@ -24,7 +27,7 @@ func fullStack(cfg measure.Config) ([]Bound, error) {
 			{peers.ByHand, 1, 0.4},
 			{peers.ByHand, 2, 0.6},
 			{peers.Failsafe, 1, 0.2},
-			{peers.Failsafe, 2, 0.2},
+			{peers.Failsafe, 2, 0},
 		})
 		if err != nil {
 			return nil, err
@@ -38,9 +41,9 @@ func fullStack(cfg measure.Config) ([]Bound, error) {
 	for _, name := range []string{"full stack, waits", "full stack, waits, cancellable parent"} {
 		found, err := ratios(cfg, name, []limits{
 			{peers.ByHand, 1, 0.75},
-			{peers.ByHand, 2, 0.75},
+			{peers.ByHand, 2, 0},
 			{peers.Failsafe, 1, 0.35},
-			{peers.Failsafe, 2, 0.35},
+			{peers.Failsafe, 2, 0},
 		})
 		if err != nil {
 			return nil, err
@@ -132,6 +135,7 @@ func ratios(cfg measure.Config, name string, all []limits) ([]Bound, error) {
 			What:  fmt.Sprintf("%s, %s, ratio to %s", name, count(l.goroutines), l.contender),
 			Got:   samples[2*i].Over(samples[2*i+1]).Summary().Center,
 			Limit: l.limit,
+			Free:  l.limit == 0,
 		})
 	}
 	return found, nil

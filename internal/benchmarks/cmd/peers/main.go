@@ -143,7 +143,7 @@ func check(o options, out, progress io.Writer) error {
 		return err
 	}
 	if n := bounds.Missed(all); n > 0 {
-		return fmt.Errorf("%w: %d of %d missed", errMissed, n, len(all))
+		return fmt.Errorf("%w: %d of %d missed", errMissed, n, bounds.Promised(all))
 	}
 	return nil
 }
