@@ -12,7 +12,10 @@ import (
 // lazy is a context with a deadline that costs one allocation until somebody calls
 // Done, or sees it end. Then it makes a real one, and from there on everything goes
 // to that: what Err has said stays so, and package context must find its own type by
-// Value, or every derived context costs a goroutine.
+// Value, or every derived context costs a goroutine. The real one is that of
+// context.WithDeadline, with its timer, so a deadline that somebody waits on costs that and
+// a seventh more: this struct, its lock at Done and the calls in between. (A timer of a pool
+// would save more than that, but must not be used both in and outside a synctest bubble.)
 //
 // Until then Err looks at the parent and the clock, and the layer's return is a
 // flag. So a lazy context knows only what somebody looked for: if the parent and the
@@ -245,6 +248,11 @@ func (c *lazy) end() {
 // cancel ends the real context, which the lazy ones around it need not do then.
 func (c *lazy) cancel() {
 	c.made.cancel()
+	c.leave()
+}
+
+// leave is for a context whose real one ends without those around it.
+func (c *lazy) leave() {
 	for outer, ok := c.parent.(*lazy); ok; outer, ok = outer.parent.(*lazy) {
 		outer.forget(c)
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stoic-go/stoic/internal/lazyctx"
 )
 
 // attempt is one sending of the request, and the context that it is sent with.
@@ -35,11 +37,14 @@ type attempt struct {
 	ended bool
 }
 
+// realContext is a context with what ends it, and what makes it independent of the
+// attempt's: of the deadlines that it follows, and of a context that it waits on. Those
+// two may be nil.
 type realContext struct {
 	context.Context //nolint:containedctx // it is a context
-	cancel          context.CancelCauseFunc
-	stop            context.CancelFunc // of the deadline; nil without one
-	detach          func() bool        // from the attempt's context; nil if there is nothing to detach
+	end             context.CancelFunc
+	forget          func()
+	detach          func() bool
 }
 
 // Deadline is that of the attempt.
@@ -77,30 +82,67 @@ func (a *attempt) force() *realContext {
 }
 
 // derive makes the real context. mu is held.
+//
+// The contexts of deadlines are followed, not waited on: then none of them needs a timer
+// of its own.
 func (a *attempt) derive() *realContext {
-	ctx, cancel := context.WithCancelCause(a.caller)
-	r := &realContext{Context: ctx, cancel: cancel}
-	at, limited := a.outer.Deadline()
-	if callers, ok := a.caller.Deadline(); limited && (!ok || at.Before(callers)) {
-		r.Context, r.stop = context.WithDeadline(ctx, at)
+	if a.in || a.ended {
+		return a.endingWith(a.caller)
 	}
-	if a.in || a.ended || a.outer.Done() == a.caller.Done() { // no layer has made one that ends earlier
+	if deadlines, ok := a.outer.(lazyctx.Context); ok {
+		r := a.endingWith(deadlines.Around())
+		forget, waitedOn := deadlines.Follow(r.end)
+		r.forget = forget
+		if waitedOn == nil {
+			return r
+		}
+		r.leave() // somebody waits on one of them anyway
+		r.end()
+	}
+	return a.endingWith(a.outer)
+}
+
+// endingWith makes a context that ends with the caller's, when the attempt's time is up,
+// and with outer.
+func (a *attempt) endingWith(outer context.Context) *realContext {
+	r := new(realContext)
+	at, limited := a.outer.Deadline()
+	callers, ok := a.caller.Deadline()
+	earlier := limited && (!ok || at.Before(callers))
+	if outer.Done() == a.caller.Done() { // no layer has made one that ends before the caller's
+		if earlier {
+			r.Context, r.end = context.WithDeadline(a.caller, at)
+		} else {
+			r.Context, r.end = context.WithCancel(a.caller)
+		}
 		return r
 	}
-	r.detach = context.AfterFunc(a.outer, func() {
-		if limited && errors.Is(a.outer.Err(), context.DeadlineExceeded) && !time.Now().Before(at) {
+	ctx, cancel := context.WithCancelCause(a.caller)
+	r.Context, r.end = ctx, func() { cancel(nil) }
+	if earlier {
+		timed, stop := context.WithDeadline(ctx, at)
+		r.Context, r.end = timed, func() {
+			stop()
+			cancel(nil)
+		}
+	}
+	r.detach = context.AfterFunc(outer, func() {
+		if limited && errors.Is(outer.Err(), context.DeadlineExceeded) && !time.Now().Before(at) {
 			return // the real one has the same deadline, and says that it was one
 		}
-		cancel(context.Cause(a.outer))
+		cancel(context.Cause(outer))
 	})
 	return r
 }
 
-func (r *realContext) end() {
-	if r.stop != nil {
-		r.stop()
+// leave makes r independent of the attempt's context.
+func (r *realContext) leave() {
+	if r.forget != nil {
+		r.forget()
 	}
-	r.cancel(nil)
+	if r.detach != nil {
+		r.detach()
+	}
 }
 
 // headersAreIn makes the context independent of the attempt's.
@@ -109,8 +151,8 @@ func (a *attempt) headersAreIn() {
 	a.in = true
 	r := a.real.Load()
 	a.mu.Unlock()
-	if r != nil && r.detach != nil {
-		r.detach()
+	if r != nil {
+		r.leave()
 	}
 }
 

@@ -3,6 +3,7 @@ package stoichttp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -130,6 +131,58 @@ func TestContextEndsWithTheAttemptUntilTheHeadersAreIn(t *testing.T) {
 					equal(t, "Cause of a derived one", derived, tt.cause)
 				})
 			}
+		})
+	}
+}
+
+// waiting waits on its context, and on nothing else.
+func waiting() stoic.Policy {
+	return stoic.PolicyFunc("waiting", func(ctx context.Context, next stoic.Next) error {
+		ctx.Done()
+		return next.Do(ctx)
+	})
+}
+
+// A layer may leave an attempt behind. It ends with the deadline whose layer returned,
+// whether or not somebody waits on that.
+func TestAttemptLeftBehindEndsWithTheDeadlineAround(t *testing.T) {
+	leave := stoic.PolicyFunc("leave", func(ctx context.Context, next stoic.Next) error {
+		go func() { _ = next.Do(ctx) }()
+		time.Sleep(time.Second)
+		return errBoom
+	})
+	value := stoic.PolicyFunc("value", func(ctx context.Context, next stoic.Next) error {
+		return next.Do(context.WithValue(ctx, spanKey{}, 1))
+	})
+	total, each := deadline.New(10*time.Second), deadline.New(5*time.Second)
+	tests := map[string][]stoic.Policy{
+		"followed":                       {total, leave, each},
+		"through another one":            {total, leave, each, deadline.New(4 * time.Second)},
+		"waited on":                      {total, waiting(), leave, each},
+		"inner one waited on":            {total, leave, each, waiting(), deadline.New(4 * time.Second)},
+		"value between":                  {total, leave, value, each},
+		"no deadline inside":             {total, leave},
+		"another context inside":         {total, leave, each, value},
+		"canceled later":                 {total, canceling(time.Hour, errBoom), leave, each},
+		"canceled later, inside the one": {total, leave, canceling(time.Hour, errBoom), each},
+	}
+	for name, layers := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				ended := make(chan struct{})
+				base := roundTripper(func(req *http.Request) (*http.Response, error) {
+					defer close(ended)
+					<-req.Context().Done()
+					equal(t, "took", time.Since(start), time.Second)
+					equal(t, "Err", req.Context().Err(), context.Canceled)
+					equal(t, "Cause", context.Cause(req.Context()), context.Canceled)
+					return nil, req.Context().Err()
+				})
+				resp, err := transport(t, base, plain(t, layers...)).RoundTrip(request(t, "GET", ""))
+				wantError(t, resp, err, errBoom)
+				<-ended
+			})
 		})
 	}
 }
@@ -326,15 +379,31 @@ func TestNothingStaysWithTheCallersContext(t *testing.T) {
 			}
 		},
 	}
-	for how, end := range ends {
-		for _, code := range []int{200, 500, 503, 0, -1, 101} {
+	stacks := map[string][]stoic.Policy{
+		"followed":  {retries(3), deadline.New(time.Minute)},
+		"waited on": {deadline.New(time.Hour), waiting(), retries(3), deadline.New(time.Minute)},
+	}
+	type test struct {
+		how, stack string
+		code       int
+	}
+	var tests []test
+	for how := range ends {
+		for stack := range stacks {
+			for _, code := range []int{200, 500, 503, 0, -1, 101} {
+				tests = append(tests, test{how, stack, code})
+			}
+		}
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ctx := &listed{Context: inner, waiting: make(map[int]bool)}
 				base := newFake(func(_ int, req *http.Request) (*http.Response, error) {
 					req.Context().Done()
-					switch code {
+					switch tt.code {
 					case 0:
 						return nil, errBoom
 					case -1:
@@ -342,16 +411,16 @@ func TestNothingStaysWithTheCallersContext(t *testing.T) {
 						resp.Body = nil
 						return resp, nil
 					default:
-						return answer(code, "text"), nil
+						return answer(tt.code, "text"), nil
 					}
 				})
-				end(transport(t, base, plain(t, retries(3), deadline.New(time.Minute))), request(t, "GET", "").WithContext(ctx))
+				ends[tt.how](transport(t, base, plain(t, stacks[tt.stack]...)), request(t, "GET", "").WithContext(ctx))
 				synctest.Wait()
 				if ctx.n == 0 || len(ctx.waiting) > 0 {
-					t.Errorf("%s, %d: of %d that waited for the caller's context, %d still do", how, code, ctx.n, len(ctx.waiting))
+					t.Errorf("of %d that waited for the caller's context, %d still do", ctx.n, len(ctx.waiting))
 				}
 			})
-		}
+		})
 	}
 }
 
