@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stoic-go/stoic/hooks"
 )
@@ -76,7 +77,7 @@ func New(name string, layers ...Policy) (*Pipeline, error) {
 	if len(c.errs) > 0 {
 		return nil, c.err()
 	}
-	p := &Pipeline{name: name, layers: c.layers}
+	p := &Pipeline{name: name, born: time.Now(), layers: c.layers}
 	p.slots = c.slots(p)
 	p.attach()
 	return p, nil

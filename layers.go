@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"time"
 
 	"github.com/stoic-go/stoic/hooks"
 )
@@ -109,10 +108,10 @@ func (n Next) track(ctx context.Context, h hooks.Hook, kind hooks.OpKind) (err e
 	if inner == nil {
 		inner = ctx
 	}
-	start := time.Now()
+	start := n.slot.p.age()
 	res := hooks.Result{Outcome: hooks.Exited}
 	defer func() {
-		res.Duration = time.Since(start)
+		res.Duration = n.slot.p.age() - start
 		if res.Outcome == hooks.Exited {
 			if v := recover(); v != nil {
 				res.Outcome, res.Panic = hooks.Panicked, v

@@ -3,6 +3,7 @@ package stoic
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/stoic-go/stoic/hooks"
 )
@@ -110,6 +111,7 @@ func (n Next) Pipeline() string {
 // immutable and safe for concurrent use.
 type Pipeline struct {
 	name   string
+	born   time.Time
 	layers []layer // as given, flattened; for pipelines that contain this one and for Explain
 	slots  []slot  // one per layer that runs, and one for the Func
 }
@@ -123,6 +125,9 @@ type slot struct {
 	hook   hooks.Hook // of the Observe layers around it, or nil
 	budget Budget     // the nearest around it, or nil
 }
+
+// age is a clock for differences, at half the cost of time.Now.
+func (p *Pipeline) age() time.Duration { return time.Since(p.born) }
 
 // Name is the name given to [New].
 func (p *Pipeline) Name() string { return p.name }
