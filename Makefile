@@ -49,8 +49,8 @@ chromium: ## install the browser that looks at the page of the command line, on 
 		$$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium; }
 
 .PHONY: stress
-stress: ## every test of the library 20 times, with the race detector (some minutes)
-	@go test -race -shuffle=on -count=20 $$(go list ./... | grep -v /examples)
+stress: ## every test of the library 20 times, with the race detector (some minutes); not the lab's figures, which are always the same
+	@go test -race -shuffle=on -count=20 $$(go list ./... | grep -v -e /examples -e /lab/experiments)
 
 .PHONY: fuzz
 fuzz: ## every fuzz test for FUZZTIME (30s), one at a time
