@@ -13,9 +13,10 @@ type Context interface {
 	Around() context.Context
 
 	// Follow makes that cancel is called when its layer returns, or that of one of these
-	// around it, until forget is called. It must not block, and be safe for concurrent use.
+	// around it, until forget is called. cancel must not block, and must be safe for
+	// concurrent use; it may be called more than once.
 	//
-	// One that somebody waits on already, or that is over, cannot be followed, nor those
-	// around it. The first such is returned, to be waited on, else nil.
+	// One that somebody waits on already, or that is over, cannot be followed, and those
+	// around it are not. It is returned, for the caller to wait on; nil if all are followed.
 	Follow(cancel context.CancelFunc) (forget func(), waitedOn context.Context)
 }
